@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from rich.console import Console
 
@@ -48,7 +47,11 @@ def call_procedure(
     called = parse_call(name, words)
     catalog = open_catalog(_CATALOG, options)
     context = Context(catalog, called.database or "default", LocalExecutor(os.cpu_count() or 1))
-    with _progress_line(console, silent=silent):
+    # A thread shows the line, so that Ctrl-C reaches the work in this one, which then cleans up.
+    with (
+        ProgressLine(console, shown=not silent, idle="working") as waited,
+        run_periodically(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
+    ):
         answer = run(context, called.procedure, called.arguments)
     show(answer, form)
 
@@ -74,11 +77,11 @@ def help_text(procedure: Procedure | None) -> str:
 def show(answer: ProcedureResult, form: Format) -> None:
     """Print a result."""
     form.begin([Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.procedure.columns])
-    rows: list[Row]
-    if form.encoding == "json":
-        rows = [(json.dumps(row, ensure_ascii=False, default=_text),) for row in answer.to_dicts()]
-    else:
-        rows = [tuple(_text(value) for value in row.values()) for row in answer.to_dicts()]
+    as_json = form.encoding == "json"
+    rows: list[Row] = [
+        (json.dumps(row, ensure_ascii=False, default=_text),) if as_json else tuple(map(_text, row.values()))
+        for row in answer.to_dicts()
+    ]
     if rows:
         form.write(rows)
     form.end()
@@ -91,19 +94,7 @@ def _text(value: object) -> str | None:
         return str(value).lower()
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(value, ensure_ascii=False, default=_text)
-    return (
-        value.isoformat(" ") if isinstance(value, datetime) else str(value) if isinstance(value, date) else f"{value}"
-    )
-
-
-@contextmanager
-def _progress_line(console: Console, *, silent: bool) -> Iterator[None]:
-    """Show the progress line from a thread, so that Ctrl-C reaches the work in this one, which then cleans up."""
-    with (
-        ProgressLine(console, shown=not silent, idle="working") as waited,
-        run_periodically(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
-    ):
-        yield
+    return value.isoformat(" ") if isinstance(value, datetime) else f"{value}"
 
 
 _ACTION_ARGUMENTS = {
@@ -121,7 +112,7 @@ _SEPARATORS = {"partitions": ";", "options": ","}
 """Separators of the arguments that may be repeated."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class ParsedCall:
     """A parsed call.
 
@@ -132,8 +123,8 @@ class ParsedCall:
     """
 
     procedure: Procedure
-    arguments: dict[str, object] = field(default_factory=dict)
-    database: str | None = None
+    arguments: dict[str, object]
+    database: str | None
 
 
 def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
@@ -149,9 +140,9 @@ def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
         NotFoundError: there is no such procedure.
         InvalidInputError: an argument is unknown, missing or repeated, or a word or value is invalid.
     """
-    plain = name.lower().replace("-", "_").removeprefix("sys.")
+    plain = _plain(name).removeprefix("sys.")
     procedure = find_procedure(PROCEDURES.get(plain, plain))
-    called, known = ParsedCall(procedure), _Names(procedure)
+    database: str | None = None
     values: dict[str, list[str]] = {}
     rest = list(words)
     while rest:
@@ -159,7 +150,7 @@ def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
         if not word.startswith("--") or word == "--":
             raise InvalidInputError(f"'{word}' is not an argument of {name}.", remedy="Write --name value.")
         spelled, equals, text = word[2:].partition("=")
-        argument = known.find(spelled)
+        argument = _find(procedure, spelled)
         if not equals:
             is_switch = argument is not None and isinstance(argument.type, BooleanType)
             if rest and (not rest[0].startswith("--") or not is_switch):
@@ -168,34 +159,29 @@ def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
                 text = "true"
             else:
                 raise InvalidInputError(f"{word} needs a value.", remedy=f"Write {word} VALUE.")
-        if argument is None and known.plain(spelled) == "database":
-            called.database = text
-            continue
-        if argument is None:
+        if argument is not None:
+            values.setdefault(argument.name, []).append(text)
+        elif _plain(spelled) == "database":
+            database = text
+        else:
             names = ", ".join(f"--{a.name}" for a in procedure.arguments)
             raise InvalidInputError(f"{procedure.name} has no argument --{spelled}.", remedy=f"It takes {names}.")
-        values.setdefault(argument.name, []).append(text)
-    named = {name: _value(known.find(name), parts) for name, parts in values.items()}
-    called.arguments = bind_arguments(procedure, (), named)
-    return called
+    named = {name: _value(_find(procedure, name), parts) for name, parts in values.items()}
+    return ParsedCall(procedure, bind_arguments(procedure, (), named), database)
 
 
-class _Names:
-    """The names of a procedure's arguments, including Flink's."""
+def _plain(spelled: str) -> str:
+    """A name in lower case, with underscores."""
+    return spelled.lower().replace("-", "_")
 
-    def __init__(self, procedure: Procedure) -> None:
-        self._known = {a.name.lower(): a for a in procedure.arguments}
-        self._others = {k: v.lower() for k, v in ARGUMENTS.get(procedure.name, {}).items()}
 
-    def plain(self, spelled: str) -> str:
-        """The name in lower case, with underscores."""
-        return spelled.lower().replace("-", "_")
-
-    def find(self, spelled: str) -> Argument | None:
-        """The argument of a name."""
-        name = self.plain(spelled)
-        candidates = (name, self._others.get(name), _ACTION_ARGUMENTS.get(name), name.replace("_", ""))
-        return next((self._known[c] for c in candidates if c in self._known), None)
+def _find(procedure: Procedure, spelled: str) -> Argument | None:
+    """The argument of a name, which may be Flink's."""
+    known = {a.name.lower(): a for a in procedure.arguments}
+    of_flink = {k: v.lower() for k, v in ARGUMENTS.get(procedure.name, {}).items()}
+    name = _plain(spelled)
+    candidates = (name, of_flink.get(name), _ACTION_ARGUMENTS.get(name), name.replace("_", ""))
+    return next((known[c] for c in candidates if c in known), None)
 
 
 def _value(argument: Argument | None, parts: Sequence[str]) -> object:

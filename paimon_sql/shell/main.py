@@ -7,12 +7,15 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import pyspark
 import typer
 from rich.console import Console
+from typer.models import OptionInfo
 
 import paimon_sql
 from paimon_sql.catalog.registry import normalized_warehouse
@@ -24,10 +27,10 @@ from paimon_sql.shell.engine.engine import Engine, Interrupted
 from paimon_sql.shell.engine.errors import describe
 from paimon_sql.shell.engine.report import Report, show_commits
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.pieces import Source, from_file, from_stream, from_text, text_of
+from paimon_sql.shell.pieces import Source, from_file, from_stream, split, text_of
 from paimon_sql.shell.prompt.prompt import Prompt
 from paimon_sql.shell.runner import ExitShell, Runner, Settings
-from paimon_sql.shell.setup import Serving, Setup, address
+from paimon_sql.shell.setup import Setup, address, serve
 from paimon_sql.shell.translate import FORMAT, TRANSLATIONS, Translation, UntranslatedError, translated
 from paimon_sql.spark.session.connect import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX
@@ -82,18 +85,19 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_Repeated = list[str] | None
+
+
+def _pairs_option(*names: str, about: str, metavar: str = "KEY=VALUE") -> OptionInfo:
+    """An option with pairs of a name and a value; it may be repeated."""
+    info: OptionInfo = typer.Option(*names, metavar=metavar, callback=_check_pairs, help=f"{about}; repeatable.")
+    return info
+
+
 _Warehouse = Annotated[
     str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The directory or URI of the warehouse.")
 ]
-_CatalogOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--catalog-option",
-        metavar="KEY=VALUE",
-        callback=_check_pairs,
-        help="An option of the catalog 'paimon'; repeatable.",
-    ),
-]
+_CatalogOptions = Annotated[_Repeated, _pairs_option("--catalog-option", about="An option of the catalog 'paimon'")]
 _Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")]
 
 
@@ -101,16 +105,15 @@ _Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Sp
 def sql(
     context: typer.Context,
     execute: Annotated[
-        list[str] | None,
+        _Repeated,
         typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and exit; repeatable."),
     ] = None,
     file: Annotated[
-        list[str] | None,
+        _Repeated,
         typer.Option("-f", "--file", metavar="FILE", help="Run a file and exit, - for standard input; repeatable."),
     ] = None,
     init: Annotated[
-        list[str] | None,
-        typer.Option("-i", "--init", metavar="FILE", help="Run a file before everything else; repeatable."),
+        _Repeated, typer.Option("-i", "--init", metavar="FILE", help="Run a file before everything else; repeatable.")
     ] = None,
     warehouse: Annotated[
         str | None,
@@ -122,23 +125,10 @@ def sql(
         str | None, typer.Option("--database", metavar="DB", help="The current database: db or catalog.db.")
     ] = None,
     catalog_option: _CatalogOptions = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-c", "--conf", metavar="KEY=VALUE", callback=_check_pairs, help="A setting of Spark; repeatable."
-        ),
-    ] = None,
+    conf: Annotated[_Repeated, _pairs_option("-c", "--conf", about="A setting of Spark")] = None,
     master: _Master = None,
     define: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-d",
-            "--define",
-            "--hivevar",
-            metavar="NAME=VALUE",
-            callback=_check_pairs,
-            help="The value of ${NAME}; repeatable.",
-        ),
+        _Repeated, _pairs_option("-d", "--define", "--hivevar", metavar="NAME=VALUE", about="The value of ${NAME}")
     ] = None,
     output: Annotated[
         str,
@@ -209,14 +199,7 @@ def call(
     procedure: Annotated[str | None, typer.Argument(metavar="PROCEDURE", help="Its name, such as sys.compact.")] = None,
     warehouse: _Warehouse = None,
     catalog_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--catalog-option",
-            "--catalog_conf",
-            metavar="KEY=VALUE",
-            callback=_check_pairs,
-            help="An option of the catalog; repeatable.",
-        ),
+        _Repeated, _pairs_option("--catalog-option", "--catalog_conf", about="An option of the catalog")
     ] = None,
     output: Annotated[
         str | None, typer.Option("--format", metavar="NAME", callback=_check_format, help="Output format.")
@@ -246,12 +229,7 @@ def report_on(
     ] = None,
     orphans: Annotated[bool, typer.Option("--orphans", help="Search for orphan files.")] = False,
     warehouse: _Warehouse = None,
-    catalog_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--catalog-option", metavar="KEY=VALUE", callback=_check_pairs, help="An option of the catalog; repeatable."
-        ),
-    ] = None,
+    catalog_option: Annotated[_Repeated, _pairs_option("--catalog-option", about="An option of the catalog")] = None,
 ) -> None:
     """Run ``paimon-sql report``: call the procedure ``report``."""
     given = {"--table": table, "--path": path, "--images": images, "--orphans": "true" if orphans else None}
@@ -272,14 +250,7 @@ def thriftserver(
     warehouse: _Warehouse = None,
     catalog_option: _CatalogOptions = None,
     conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-c",
-            "--conf",
-            metavar="KEY=VALUE",
-            callback=_check_pairs,
-            help="A setting of Spark, or of the server: hive.server2.…; repeatable.",
-        ),
+        _Repeated, _pairs_option("-c", "--conf", about="A setting of Spark, or of the server: hive.server2.…")
     ] = None,
     master: _Master = None,
 ) -> None:
@@ -294,8 +265,8 @@ def thriftserver(
         warehouse=warehouse or before.get("warehouse"),
         conf=_settings_of_spark(settings, catalog, master or before.get("master")),
     )
-    serving = Serving(setup, {**address(host, port, http=http), **options}, report)
-    raise typer.Exit(_exit_status(serving.run, lambda error: report.problem(describe(error))))
+    serving = partial(serve, setup, {**address(host, port, http=http), **options}, report)
+    raise typer.Exit(_exit_status(serving, lambda error: report.problem(describe(error))))
 
 
 _Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of statements, - for standard input.")]
@@ -370,23 +341,18 @@ def _call(
         **given,
     }
     quiet = silent or bool(before.get("silent"))
-
-    def work() -> None:
-        call_procedure(procedure, words, options, form, report.console, silent=quiet)
-
+    work = partial(call_procedure, procedure, words, options, form, report.console, silent=quiet)
     raise typer.Exit(_exit_status(work, lambda error: report.problem(describe(error))))
 
 
 def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> None:
     if not sources:
         Prompt(runner, before, setup.warehouse).run()
-    elif runner.prepare(lambda _: None):
-        try:
+    elif runner.start_engine():
+        with suppress(ExitShell):
             for source in (*before, *sources):
                 if not runner.run(source.pieces, source.origin) and not runner.settings.keep_going:
                     break
-        except ExitShell:
-            pass
 
 
 def _settings_of_spark(conf: list[str] | None, catalog: list[str] | None, master: str | None) -> dict[str, str]:
@@ -398,7 +364,7 @@ def _settings_of_spark(conf: list[str] | None, catalog: list[str] | None, master
 
 def _sources(execute: Sequence[str], files: Sequence[str], *, typed: bool) -> list[Source]:
     if execute:
-        return [from_text(text) for text in execute]
+        return [Source(split(text)) for text in execute]
     if files:
         return [from_stream(sys.stdin or ()) if name == "-" else from_file(name) for name in files]
     return [] if typed else [from_stream(sys.stdin or ())]

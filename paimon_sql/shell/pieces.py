@@ -133,8 +133,7 @@ def tokens_of(text: str, start: int = 0) -> tuple[list[Token], bool]:
     """
     tokens = cut(text, start)
     if tokens is None:
-        tokens = _tokens_of_open(text, start)
-        return tokens, True
+        return _tokens_of_open(text, start), True
     for i, token in enumerate(tokens):
         if token.word == "$" and _DOLLAR_QUOTE.match(text, token.start):
             return [*tokens[:i], Token("string", text[token.start :], "", token.start, len(text))], True
@@ -243,11 +242,6 @@ class Source:
 
     pieces: Iterable[Piece]
     origin: str | None = None
-
-
-def from_text(text: str) -> Source:
-    """The statements of one ``-e``."""
-    return Source(split(text))
 
 
 def from_file(name: str) -> Source:

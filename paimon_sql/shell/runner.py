@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from pyspark.sql import SparkSession
 from rich.console import Console
 
 from paimon_sql.shell.engine.engine import Engine, Interrupted
@@ -45,38 +44,29 @@ class ExitShell(Exception):  # noqa: N818 - nothing is wrong
     """Leave the shell."""
 
 
+@dataclass
 class Runner:
     """Runs pieces.
 
-    Args:
+    Attributes:
         engine: the engine that runs statements.
         settings: the settings of the shell.
         out: standard output, for results.
         report: for everything else.
         command: runs a command of the shell; it may raise `ExitShell`.
-
-    Attributes:
         failures: number of reported errors.
         last_problem: the last reported error.
         sources: the files that currently include one another, outermost first.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        settings: Settings,
-        out: Console,
-        report: Report,
-        command: Callable[[Runner, str], bool],
-    ) -> None:
-        self.engine = engine
-        self.settings = settings
-        self.out = out
-        self.report = report
-        self.failures = 0
-        self.last_problem: Problem | None = None
-        self.sources: list[str] = []
-        self._command = command
+    engine: Engine
+    settings: Settings
+    out: Console
+    report: Report
+    command: Callable[[Runner, str], bool]
+    failures: int = 0
+    last_problem: Problem | None = None
+    sources: list[str] = field(default_factory=list)
 
     def run(self, pieces: Iterable[Piece], origin: str | None = None) -> bool:
         """Run pieces; returns whether all succeeded.
@@ -93,7 +83,7 @@ class Runner:
         """
         succeeded = True
         for piece in pieces:
-            done = self._command(self, piece.text) if piece.kind == "command" else self._statement(piece, origin)
+            done = self.command(self, piece.text) if piece.kind == "command" else self._statement(piece, origin)
             succeeded = succeeded and done
             if not done and not self.settings.keep_going:
                 break
@@ -106,11 +96,11 @@ class Runner:
         self.last_problem = describe(error, statement)
         self.report.problem(self.last_problem, statement, origin=origin, line=line)
 
-    def prepare(self, work: Callable[[SparkSession], None]) -> bool:
-        """Run work in the engine; returns whether it succeeded, and reports an error."""
+    def start_engine(self) -> bool:
+        """Wait until Spark has started; returns whether it did, and reports an error."""
         try:
             with ProgressLine(self.report.console, shown=not self.settings.silent) as waited:
-                self.engine.run(work, waited)
+                self.engine.run(lambda _: None, waited)
         except Interrupted:
             raise
         except Exception as error:

@@ -8,7 +8,6 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import FrameType
 
 from pyspark.sql import SparkSession
 
@@ -59,49 +58,37 @@ def address(host: str, port: int, *, http: bool) -> dict[str, str]:
     return {HOST: host, (HTTP_PORT if http else PORT): str(port), TRANSPORT: "http" if http else "binary"}
 
 
-class Serving:
-    """Starts Spark and the server, and ends both on a signal.
+def serve(setup: Setup, options: Mapping[str, str], report: Report) -> None:
+    """Start Spark and the server, and serve until SIGINT or SIGTERM.
 
     Args:
         setup: settings of the session that all connections share.
         options: the server's options.
         report: for the address of the server, and its end.
     """
-
-    def __init__(self, setup: Setup, options: Mapping[str, str], report: Report) -> None:
-        self._setup = replace(setup, conf={**_SECRETS, **setup.conf})
-        self._options = options
-        self._report = report
-        self._ended = threading.Event()
-
-    def run(self) -> None:
-        """Serve until SIGINT or SIGTERM."""
-        with self._signals():
-            session = self._setup.start()
+    with _ended_by_signal() as ended:
+        session = replace(setup, conf={**_SECRETS, **setup.conf}).start()
+        try:
+            if ended.is_set():
+                return
+            server = ThriftServer(session, options)
+            report.note(f"Listening at {server.url}\nCtrl-C stops the server.")
             try:
-                if not self._ended.is_set():
-                    self._serve(session)
+                while not ended.wait(_TICK):
+                    pass
             finally:
-                session.stop()
-
-    def _serve(self, session: SparkSession) -> None:
-        server = ThriftServer(session, self._options)
-        self._report.note(f"Listening at {server.url}\nCtrl-C stops the server.")
-        try:
-            while not self._ended.wait(_TICK):
-                pass
+                server.stop()
+            report.note("The server has stopped.")
         finally:
-            server.stop()
-        self._report.note("The server has stopped.")
+            session.stop()
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        def end(number: int, frame: FrameType | None) -> None:
-            self._ended.set()
 
-        before = {number: signal.signal(number, end) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+@contextlib.contextmanager
+def _ended_by_signal() -> Iterator[threading.Event]:
+    ended = threading.Event()
+    before = {number: signal.signal(number, lambda _, __: ended.set()) for number in _SIGNALS}
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

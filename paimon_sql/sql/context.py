@@ -19,42 +19,17 @@ SESSION_CATALOG = "spark_catalog"
 """The name of Spark's built-in catalog."""
 
 
-def no_keys(table: TableName) -> tuple[str, ...]:
-    """Default of ``partition_keys``: no table is partitioned."""
+def no_names(_: object) -> tuple[str, ...]:
+    """Default where names are looked up: no keys, no columns."""
     return ()
 
 
-def holds_no_files(table: TableName) -> bool:
-    """Default of ``is_format_table``: no table is a format table."""
+def never(_: TableName) -> bool:
+    """Default where a name is judged: every table is an ordinary table of Paimon, and no catalog has functions."""
     return False
 
 
-def is_never_ordinary(table: TableName) -> bool:
-    """Default of ``is_foreign_table``: every table is Paimon's."""
-    return False
-
-
-def merges_nothing(table: TableName) -> bool:
-    """Default of ``merges_schema``: no write adds columns."""
-    return False
-
-
-def orders_as_it_is(table: TableName) -> tuple[str, ...]:
-    """Default of ``hive_columns``: INSERT takes columns in the order of the table."""
-    return ()
-
-
-def names_nothing(query: str) -> tuple[str, ...]:
-    """Default of ``query_columns``: unknown."""
-    return ()
-
-
-def knows_no_function(function: TableName) -> bool:
-    """Default of ``has_function``: no catalog has functions."""
-    return False
-
-
-def knows_no_blobs(catalog: str, table: str, column: str) -> tuple[str, int]:
+def no_blobs(catalog: str, table: str, column: str) -> tuple[str, int]:
     """Default of ``blob_column``: there are no tables.
 
     Raises:
@@ -91,14 +66,14 @@ class RewriteContext:
     other_catalogs: frozenset[str] = frozenset({SESSION_CATALOG})
     shared_catalogs: frozenset[str] = frozenset()
     default_provider: str = ""
-    is_foreign_table: Callable[[TableName], bool] = is_never_ordinary
-    partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
-    is_format_table: Callable[[TableName], bool] = holds_no_files
-    merges_schema: Callable[[TableName], bool] = merges_nothing
-    hive_columns: Callable[[TableName], tuple[str, ...]] = orders_as_it_is
-    query_columns: Callable[[str], tuple[str, ...]] = names_nothing
-    has_function: Callable[[TableName], bool] = knows_no_function
-    blob_column: Callable[[str, str, str], tuple[str, int]] = knows_no_blobs
+    is_foreign_table: Callable[[TableName], bool] = never
+    partition_keys: Callable[[TableName], tuple[str, ...]] = no_names
+    is_format_table: Callable[[TableName], bool] = never
+    merges_schema: Callable[[TableName], bool] = never
+    hive_columns: Callable[[TableName], tuple[str, ...]] = no_names
+    query_columns: Callable[[str], tuple[str, ...]] = no_names
+    has_function: Callable[[TableName], bool] = never
+    blob_column: Callable[[str, str, str], tuple[str, int]] = no_blobs
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
         """Resolve a table name, as Spark does."""
@@ -161,10 +136,6 @@ class Reading:
         """The full name of a Paimon table; None if it is another catalog's."""
         return self.context.table(names_of(node))
 
-    def new_table(self, node: exp.Expr) -> TableName | None:
-        """The full name of a table that may be missing; None if its catalog is not Paimon's."""
-        return self.context.resolve_new_table(names_of(node))
-
 
 def names_of(node: exp.Expr) -> tuple[str, ...] | None:
     """The parts of a name; None if it is computed."""
@@ -178,8 +149,4 @@ def names_of(node: exp.Expr) -> tuple[str, ...] | None:
     if isinstance(this, exp.Func):  # IDENTIFIER('db.t')
         arguments = [each for each in this.iter_expressions() if isinstance(each, exp.Literal) and each.is_string]
         return parts_in(arguments[0].name) if len(arguments) == 1 else None
-    if isinstance(node, exp.Table | exp.Column):
-        return tuple(part.name for part in node.parts)
-    if isinstance(node, exp.Dot):
-        return tuple(part.name for part in node.parts)
-    return None
+    return tuple(part.name for part in node.parts) if isinstance(node, exp.Table | exp.Column | exp.Dot) else None

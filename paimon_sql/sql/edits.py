@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -48,6 +49,11 @@ def apply(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = No
         position = edit.end
     parts.append(text[position:end])
     return "".join(parts)
+
+
+def blanked(text: str) -> str:
+    """The text with a space for every character but line breaks."""
+    return re.sub(r"[^\n]", " ", text)
 
 
 def outside(edits: Iterable[Edit], start: int, end: int) -> list[Edit]:

@@ -44,11 +44,11 @@ def _with(generator: Generator, table: exp.Expr | None, options: list[str]) -> s
     return f"WITH ({', '.join(options)})"
 
 
-def _type(generator: Generator, node: ExactType) -> str:
-    return generator.datatype_sql(node)
-
-
 SparkGenerator.TRANSFORMS |= dict.fromkeys(WRITERS, _statement)
 SparkGenerator.TRANSFORMS |= {node: WRITERS[node] for node in (Options, Parts, Names)}
-SparkGenerator.TRANSFORMS |= {Travel: _travel, Incremental: _incremental, ExactType: _type}
+SparkGenerator.TRANSFORMS |= {
+    Travel: _travel,
+    Incremental: _incremental,
+    ExactType: lambda generator, node: generator.datatype_sql(node),
+}
 _DISPATCH_CACHE.pop(SparkGenerator, None)  # sqlglot builds its cache from TRANSFORMS once

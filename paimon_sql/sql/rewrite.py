@@ -18,7 +18,7 @@ from paimon_sql.sql.context import Reading, RewriteContext
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
 from paimon_sql.sql.dialect.parser import READERS, PaimonParser
 from paimon_sql.sql.dialect.session_dialect import PaimonDialect, skip_comments
-from paimon_sql.sql.edits import Edit, apply, outside, relation_edits
+from paimon_sql.sql.edits import Edit, apply, blanked, outside, relation_edits
 from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
 from paimon_sql.sql.statements.base import REWRITES, Carried
 from paimon_sql.sql.statements.explain import ExplainChange
@@ -145,21 +145,15 @@ class _Draft:
         for edit in outcome.plain:
             self.plain = [*outside(self.plain, edit.start, edit.end), edit]
         if isinstance(outcome.statement, RowChange):
-            change = replace(outcome.statement, text=self._blank_before(start, stop))
-            outcome.statement = change
+            # At its line and column in the user's text, for the positions of Spark's errors.
+            text = blanked(self.text[:start]) + apply(self.text, self.plain, start, stop)
+            outcome.statement = change = replace(outcome.statement, text=text)
             if isinstance(tree, Explain):
-                outcome.statement, start = (
-                    ExplainChange(change, (tree.args.get("mode") or "simple").lower()),
-                    span(tree).start,
-                )
+                outcome.statement = ExplainChange(change, (tree.args.get("mode") or "simple").lower())
+                start = span(tree).start
         self.carried.append(outcome)
         self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
         self.has_parameters = self.has_parameters or bool(node.meta.get("has_parameters"))
-
-    def _blank_before(self, start: int, stop: int) -> str:
-        """A statement in Spark's grammar at its line and column: everything before it is blanked."""
-        before = "".join(c if c == "\n" else " " for c in self.text[:start])
-        return before + apply(self.text, self.plain, start, stop)
 
     def result(self) -> Rewritten:
         """The rewritten text."""

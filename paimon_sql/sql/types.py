@@ -10,23 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from paimon_sql.format.schema.types import (
-    MAX_LENGTH,
-    ArrayType,
-    BinaryType,
-    BlobType,
-    DataField,
-    DataType,
-    LocalZonedTimestampType,
-    MapType,
-    MultisetType,
-    RowType,
-    TimestampType,
-    TimeType,
-    VarBinaryType,
-    VectorType,
-    parse_type,
-)
+from paimon_sql.format.schema import types as t
 from paimon_sql.sql.text.names import quote_name, string_sql
 
 TYPE_PROPERTY = "paimon-sql.type."
@@ -35,63 +19,63 @@ TYPE_PROPERTY = "paimon-sql.type."
 _SPARK_PRECISION = 6
 
 
-def spark_type(data_type: DataType) -> str:
+def spark_type(data_type: t.DataType) -> str:
     """The Spark type of a column, as DDL without NOT NULL.
 
     A time of day is its milliseconds as INT (Paimon: Spark connector).
     """
-    if isinstance(data_type, TimestampType):
+    if isinstance(data_type, t.TimestampType):
         return "TIMESTAMP_NTZ"
-    if isinstance(data_type, LocalZonedTimestampType):
+    if isinstance(data_type, t.LocalZonedTimestampType):
         return "TIMESTAMP_LTZ"
-    if isinstance(data_type, TimeType):
+    if isinstance(data_type, t.TimeType):
         return "INT"
-    if isinstance(data_type, BinaryType | VarBinaryType | BlobType):
+    if isinstance(data_type, t.BinaryType | t.VarBinaryType | t.BlobType):
         return "BINARY"
-    if isinstance(data_type, ArrayType | VectorType):
+    if isinstance(data_type, t.ArrayType | t.VectorType):
         return f"ARRAY<{spark_type(data_type.element)}>"
-    if isinstance(data_type, MultisetType):
+    if isinstance(data_type, t.MultisetType):
         return f"MAP<{spark_type(data_type.element)}, INT>"
-    if isinstance(data_type, MapType):
+    if isinstance(data_type, t.MapType):
         return f"MAP<{spark_type(data_type.key)}, {spark_type(data_type.value)}>"
-    if isinstance(data_type, RowType):
+    if isinstance(data_type, t.RowType):
         return f"STRUCT<{', '.join(_spark_field(f) for f in data_type.fields)}>"
     return data_type.as_nullable().sql()
 
 
-def _spark_field(field: DataField) -> str:
+def _spark_field(field: t.DataField) -> str:
     nullability = "" if field.type.nullable else " NOT NULL"
     comment = f" COMMENT {string_sql(field.description)}" if field.description else ""
     return f"{quote_name(field.name)}: {spark_type(field.type)}{nullability}{comment}"
 
 
-def is_exact(data_type: DataType) -> bool:
+def is_exact(data_type: t.DataType) -> bool:
     """Whether the Spark type determines this type, apart from its own nullability."""
-    if isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return data_type.precision == _SPARK_PRECISION
-    if isinstance(data_type, VarBinaryType):
-        return data_type.length == MAX_LENGTH
-    if isinstance(data_type, TimeType | BinaryType | BlobType | MultisetType | VectorType):
+    if isinstance(data_type, t.VarBinaryType):
+        return data_type.length == t.MAX_LENGTH
+    if isinstance(data_type, t.TimeType | t.BinaryType | t.BlobType | t.MultisetType | t.VectorType):
         return False
-    if isinstance(data_type, ArrayType):
+    if isinstance(data_type, t.ArrayType):
         return data_type.element.nullable and is_exact(data_type.element)
-    if isinstance(data_type, MapType):  # Spark's map keys are never null
+    if isinstance(data_type, t.MapType):  # Spark's map keys are never null
         return not data_type.key.nullable and data_type.value.nullable and all(map(is_exact, data_type.children()))
     return all(map(is_exact, data_type.children()))
 
 
-def type_text(data_type: DataType) -> str:
+def type_text(data_type: t.DataType) -> str:
     """Encode the exact type in one line: SQL for an atomic type, else the JSON of schema files (spec: Schema)."""
     body = data_type.to_json()
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
-def read_type_text(text: str) -> DataType:
+def read_type_text(text: str) -> t.DataType:
     """Decode the text of `type_text`; field ids inside are only ordinals."""
-    return parse_type(json.loads(text) if text.startswith("{") else text)
+    return t.parse_type(json.loads(text) if text.startswith("{") else text)
 
 
-def take_types(properties: Mapping[str, str]) -> tuple[dict[str, DataType], dict[str, str]]:
+def take_types(properties: Mapping[str, str]) -> tuple[dict[str, t.DataType], dict[str, str]]:
     """Split table properties into the exact types by column, and the user's properties."""
     types = {k[len(TYPE_PROPERTY) :]: read_type_text(v) for k, v in properties.items() if k.startswith(TYPE_PROPERTY)}
     return types, {k: v for k, v in properties.items() if not k.startswith(TYPE_PROPERTY)}

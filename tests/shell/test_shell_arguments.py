@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from paimon_sql.errors import SetupError
 from paimon_sql.shell import main as main_module
 from paimon_sql.shell.engine.engine import Interrupted
-from paimon_sql.shell.pieces import from_text
+from paimon_sql.shell.pieces import split
 from paimon_sql.shell.setup import Setup
 
 Shells = Callable[..., Any]
@@ -138,5 +138,5 @@ def test_a_reader_that_has_gone_ends_it_quietly(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(shell.out, "write", lambda _: (_ for _ in ()).throw(BrokenPipeError()))
     monkeypatch.setattr(os, "dup2", lambda *_: None)
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(fileno=lambda: 1))
-    status = main_module._status(shell.runner, lambda: shell.runner.run(from_text("q").pieces))
+    status = main_module._status(shell.runner, lambda: shell.runner.run(split("q")))
     assert (status, shell.err.getvalue()) == (141, "")

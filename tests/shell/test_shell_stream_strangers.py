@@ -154,7 +154,7 @@ def test_what_comes_is_read_as_data_and_never_run(server: socket.socket) -> None
 )
 def test_it_listens_where_sparks_driver_does(master: str, conf: dict[str, str], listens: str, told: str) -> None:
     context: Any = SimpleNamespace(master=master, getConf=lambda: conf)
-    with stream._Listening(context) as (made, sender):
+    with stream._listening(context) as (made, sender):
         assert (made.getsockname()[0], sender.host) == (listens, told)
 
 
@@ -163,5 +163,5 @@ def test_ipv6_addresses_of_a_driver_are_listened_at() -> None:
         pytest.skip("this machine has no IPv6")
     with suppress(OSError):
         context: Any = SimpleNamespace(master="spark://m:7077", getConf=lambda: {"spark.driver.host": "[::1]"})
-        with stream._Listening(context) as (made, sender):
+        with stream._listening(context) as (made, sender):
             assert (made.family, made.getsockname()[0], sender.host) == (socket.AF_INET6, "::1", "::1")

@@ -80,7 +80,7 @@ def texts_of(part: Part) -> Texts:
     if isinstance(part, SlotPart):
         return SLOTS[type(part.slot).__name__]
     if isinstance(part, Maybe):
-        return st.one_of(st.just(""), *map(texts_of, part.choices))
+        return st.one_of(st.just(""), *map(texts_of, part.parts))
     if isinstance(part, AnyOrder):
         return st.permutations(part.parts).flatmap(lambda parts: st.tuples(*map(texts_of, parts))).map(" ".join)
     assert isinstance(part, Series)

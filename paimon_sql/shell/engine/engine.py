@@ -36,7 +36,7 @@ class Waiting(Protocol):
         """Called every `TICK`; the session is None while Spark starts."""
 
     def stopping(self) -> None:
-        """Called once, after Ctrl-C, when the work is asked to stop."""
+        """Called once, after Ctrl-C, when the work shall stop."""
 
 
 class Engine:
@@ -50,7 +50,7 @@ class Engine:
         self.session: Future[SparkSession] = Future()
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._start_thread()
-        self._jobs.put(lambda: _complete(self.session, start))
+        self._jobs.put(lambda: complete(self.session, start))
 
     @property
     def ready(self) -> SparkSession | None:
@@ -61,7 +61,7 @@ class Engine:
         """Enqueue work after all earlier work; returns the future of its result."""
         answer: Future[T] = Future()
         # A session that did not start fails all work with its own error.
-        self._jobs.put(lambda: _complete(answer, lambda: work(self.session.result())))
+        self._jobs.put(lambda: complete(answer, lambda: work(self.session.result())))
         return answer
 
     def run(self, work: Callable[[SparkSession], T], waiting: Waiting) -> T:
@@ -119,7 +119,8 @@ def _cancel_jobs(session: SparkSession, answer: Future[T]) -> None:
         wait([answer], timeout=TICK)
 
 
-def _complete(answer: Future[T], work: Callable[[], T]) -> None:
+def complete(answer: Future[T], work: Callable[[], T]) -> None:
+    """Run work and set its result or error, unless it was cancelled before."""
     if not answer.set_running_or_notify_cancel():
         return
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -58,15 +58,8 @@ _OUR_POSITION = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error)(?:: |$)")
 _OF_OUR_WORKER = re.compile(r"An exception was thrown from the Python worker: paimon_sql\.errors\.\w+: ")
 _ADVICE = ("Search path: ", "If you did not qualify", "To tolerate the error on drop", "If the schema is inferred from")
-_NAMING = (
-    "objectName",
-    "relationName",
-    "argumentName",
-    "fieldName",
-    "columnName",
-    "routineName",
-    "schemaName",
-    "tableName",
+_NAMING = tuple(
+    f"{kind}Name" for kind in ("object", "relation", "argument", "field", "column", "routine", "schema", "table")
 )
 _FILE = re.compile(r"reading file (\S+)\.(?!\S)")
 _UNREADABLE = "FAILED_READ_FILE"
@@ -105,11 +98,12 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
     if own := _OUR_POSITION.search(message):
         hint, message = offset_of(statement, int(own[1]), int(own[2]) - 1), _OUR_POSITION.sub("", message)
     parameters = error.getMessageParameters() or outer.getMessageParameters() or {}
+    names = [parameters[key] for key in _NAMING if key in parameters]
     span = _context(error, statement) or (None if hint is None else (hint, hint + 1))
     return Problem(
         message or type(error).__name__,
         code=f"{coded.code}, SQLSTATE {coded.state}" if coded else None,
-        span=locate(statement, hint=span, names=_names(parameters), near=_near(parameters)),
+        span=locate(statement, hint=span, names=names, near=_near(parameters)),
         details=details,
     )
 
@@ -170,10 +164,6 @@ def _context(error: CapturedException, statement: str) -> Span | None:
     return None
 
 
-def _names(parameters: Mapping[str, str]) -> list[str]:
-    return [parameters[key] for key in _NAMING if key in parameters]
-
-
 def _near(parameters: Mapping[str, str]) -> str | None:
     near = parameters.get("error")
     if near is None or "hint" not in parameters:
@@ -191,7 +181,7 @@ Span = tuple[int, int]
 _NAME_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
-def locate(statement: str, *, hint: Span | None, names: Iterable[str] = (), near: str | None = None) -> Span | None:
+def locate(statement: str, *, hint: Span | None, names: Sequence[str] = (), near: str | None = None) -> Span | None:
     """Find the part of a statement with an error; None if that is not certain.
 
     The hint can be wrong: the dialect rewrites statements, and Spark then counts in the rewritten text. So the error's
@@ -206,17 +196,14 @@ def locate(statement: str, *, hint: Span | None, names: Iterable[str] = (), near
     tokens, _ = tokens_of(statement)
     if near is not None:
         return _text_near(statement, tokens, hint, near)
-    names = list(names)
     for name in names:
         found = _occurrences(tokens, [part[0] or part[1] for part in _NAME_PART.findall(name)])
         inside = [span for span in found if hint is None or (hint[0] <= span[0] and span[1] <= hint[1])]
         if len(inside) == 1 or (inside and hint is not None):
             return inside[0]
         starting = [span for span in found if hint is not None and span[0] <= hint[0] < span[1]]
-        if starting:
-            return starting[0]
-        if len(found) == 1:
-            return found[0]
+        if starting or len(found) == 1:
+            return (starting or found)[0]
     if names or hint is None or hint[0] >= len(statement):
         return None
     return hint if hint[1] - hint[0] > 1 else _token_at(tokens, hint[0])
@@ -253,11 +240,9 @@ def _occurrences(tokens: Sequence[Token], parts: Sequence[str]) -> list[Span]:
 
 def _name_at(tokens: Sequence[Token], i: int, parts: Sequence[str]) -> Span | None:
     run = tokens[i : i + 2 * len(parts) - 1]
-    if len(run) < 2 * len(parts) - 1 or any(token.word != "." for token in run[1::2]):
-        return None
-    if [unquote_name(token).lower() for token in run[::2]] != list(parts):
-        return None
-    return run[0].start, run[-1].end
+    names = [unquote_name(token).lower() for token in run[::2]]
+    is_name = names == list(parts) and all(token.word == "." for token in run[1::2])
+    return (run[0].start, run[-1].end) if is_name else None
 
 
 def _token_at(tokens: Sequence[Token], offset: int) -> Span:

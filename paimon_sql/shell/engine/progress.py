@@ -84,7 +84,7 @@ class ProgressLine:
         return self._idle if session is None else "working", 0, 0
 
     def stopping(self) -> None:
-        """Replace the line by a note that the work is asked to stop."""
+        """Replace the line by a note that the work shall stop."""
         self.pause()
         if self._shown:
             self._console.print("Stopping … (press Ctrl-C again to stop waiting)", style="dim")
@@ -115,10 +115,7 @@ class TaskCount:
                 return  # Spark has stopped
 
     def _counted(self) -> tuple[int, int]:
-        done = total = 0
-        for job in map(self._tracker.getJobInfo, self._tracker.getActiveJobsIds()):
-            for stage in map(self._tracker.getStageInfo, job.stageIds if job else ()):
-                if stage is not None:
-                    done += stage.numCompletedTasks
-                    total += stage.numTasks
-        return done, total
+        jobs = map(self._tracker.getJobInfo, self._tracker.getActiveJobsIds())
+        stages = [self._tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        found = [stage for stage in stages if stage is not None]
+        return sum(stage.numCompletedTasks for stage in found), sum(stage.numTasks for stage in found)

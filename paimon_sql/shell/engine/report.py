@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,17 +16,17 @@ from paimon_sql.storage.commit.report import LOG
 _BEFORE, _AFTER = 60, 60
 
 
+@dataclass
 class Report:
     """Prints messages besides results.
 
-    Args:
+    Attributes:
         console: standard error.
         verbose: whether to print the details of errors.
     """
 
-    def __init__(self, console: Console, *, verbose: bool = False) -> None:
-        self.console = console
-        self.verbose = verbose
+    console: Console
+    verbose: bool = False
 
     def problem(self, problem: Problem, statement: str = "", *, origin: str | None = None, line: int = 1) -> None:
         """Print an error, with its position.

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 
@@ -22,6 +23,7 @@ from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.shell.engine.engine import complete
 
 _Row = tuple[str | None, ...]
 
@@ -47,7 +49,7 @@ def stream_rows(frame: DataFrame) -> Iterator[_Row]:
     # This plans, and runs the shuffles below; then each partition is one job.
     rows = frame.rdd
     for partition in range(rows.getNumPartitions()):
-        with _Listening(context) as (server, sender):
+        with _listening(context) as (server, sender):
             job = _job(frame.sparkSession, partial(context.runJob, rows, sender, [partition]))
             yield from _received(server, sender.token, job)
 
@@ -81,27 +83,21 @@ class _Sender:
         yield count
 
 
-class _Listening:
-    """Context manager of a listening socket and its sender.
+@contextmanager
+def _listening(context: SparkContext) -> Iterator[tuple[socket.socket, _Sender]]:
+    """Open a listening socket and its sender.
 
     With a local master it listens on the loopback interface, on a cluster at the address of Spark's driver:
     ``spark.driver.bindAddress``, or else ``spark.driver.host``.
     """
-
-    def __init__(self, context: SparkContext) -> None:
+    host = address = _LOOPBACK
+    if not context.master.startswith("local"):
         conf = context.getConf()
-        local = context.master.startswith("local")
-        self._host = _LOOPBACK if local else str(conf.get("spark.driver.host"))
-        self._address = self._host if local else str(conf.get("spark.driver.bindAddress", self._host))
-
-    def __enter__(self) -> tuple[socket.socket, _Sender]:
-        address = self._address.strip("[]")
-        family = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0][0]
-        self._socket = socket.create_server((address, 0), family=family)
-        return self._socket, _Sender(self._host.strip("[]"), self._socket.getsockname()[1])
-
-    def __exit__(self, *exception: object) -> None:
-        self._socket.close()
+        host = str(conf.get("spark.driver.host"))
+        address = str(conf.get("spark.driver.bindAddress", host)).strip("[]")
+    family = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0][0]
+    with socket.create_server((address, 0), family=family) as server:
+        yield server, _Sender(host.strip("[]"), server.getsockname()[1])
 
 
 def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> Iterator[_Row]:
@@ -240,12 +236,6 @@ def _read(connection: socket.socket, size: int, job: Future[list[int]]) -> bytes
 def _job(session: SparkSession, work: Callable[[], list[int]]) -> Future[list[int]]:
     """Run work in a thread with the session's job group, so that it can be cancelled; returns its future."""
     answer: Future[list[int]] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(work())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=inheritable_thread_target(session)(run), name="paimon-sql-rows", daemon=True).start()
+    target = inheritable_thread_target(session)(partial(complete, answer, work))
+    threading.Thread(target=target, name="paimon-sql-rows", daemon=True).start()
     return answer

@@ -13,5 +13,4 @@ __all__ = ["Format", "formats"]
 @cache
 def formats() -> dict[str, type[Format]]:
     """The formats by name."""
-    found = implementations(__name__, Format)
-    return dict(sorted((each.name, each) for each in found))
+    return dict(sorted((each.name, each) for each in implementations(__name__, Format)))

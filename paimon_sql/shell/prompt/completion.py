@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import TimeoutError
 from itertools import pairwise
-from typing import TypeVar
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -84,7 +83,8 @@ class SqlCompleter(Completer):
             yield from OPENING
             yield from COMMANDS
         else:
-            yield from (name_sql(name) for name in self._columns(tokens, rest))
+            tables = dict(_tables_of([*tokens, *tokens_of(rest)[0]])).values()
+            yield from (name_sql(name) for table in tables for name in self._names.columns(*table))
             yield from KEYWORDS
             yield from (f"{name}(" for name in self._names.functions())
 
@@ -118,10 +118,6 @@ class SqlCompleter(Completer):
         named = dict(_tables_of([*tokens, *tokens_of(rest)[0]]))
         table = named.get(parts[0].lower()) if len(parts) == 1 else parts
         yield from self._names.columns(*(table or parts))
-
-    def _columns(self, tokens: Sequence[Token], rest: str) -> Iterator[str]:
-        for table in dict(_tables_of([*tokens, *tokens_of(rest)[0]])).values():
-            yield from self._names.columns(*table)
 
 
 def _tables_of(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -175,8 +171,6 @@ def _matching(word: str, candidates: Iterable[str]) -> Iterator[Completion]:
             yield Completion(candidate.lower() if keeps_case else candidate, -len(word))
 
 
-T = TypeVar("T")
-
 _TTL_SECONDS = 30.0
 _TIMEOUT_SECONDS = 2.0
 _MAX_CACHED = 1000
@@ -228,9 +222,7 @@ class Names:
 
     def functions(self) -> list[str]:
         """The functions of Spark and the current database whose names are identifiers."""
-        return [
-            name for name in self._ask(_FUNCTIONS, lambda s: _column(s, "SHOW FUNCTIONS", 0)) if name.isidentifier()
-        ]
+        return list(filter(str.isidentifier, self._ask(_FUNCTIONS, lambda s: _column(s, "SHOW FUNCTIONS", 0))))
 
     def _ask(self, key: tuple[str, ...], question: Callable[[SparkSession], list[str]]) -> list[str]:
         cached_at, answer = self._known.get(key) or (0.0, [])

@@ -27,7 +27,7 @@ from paimon_sql.shell.pieces import Source, is_complete, split, tokens_of
 from paimon_sql.shell.prompt.completion import KEYWORDS, Names, SqlCompleter
 from paimon_sql.shell.runner import ExitShell, Runner
 
-_STYLES = {"string": "class:string", "number": "class:number", "quoted": "class:quoted", "hint": "class:comment"}
+_STYLES = {"string": "class:string", "number": "class:number", "quoted": "class:quoted"}
 
 
 class SqlLexer(Lexer):
@@ -92,7 +92,9 @@ class Prompt:
                 f"warehouse {self._warehouse or './warehouse'}. Type help for help, quit to leave."
             )
         try:
-            if self._before and not self._run_before():
+            if self._before and not (
+                self._runner.start_engine() and all(self._runner.run(each.pieces, each.origin) for each in self._before)
+            ):
                 return
             session = self._session()
             self._runner.engine.session.add_done_callback(lambda answer: _started(session, answer))
@@ -103,11 +105,6 @@ class Prompt:
             self._runner.failures = 0
         except _StartError as error:
             self._runner.fail(error.reason)
-
-    def _run_before(self) -> bool:
-        return self._runner.prepare(lambda _: None) and all(
-            self._runner.run(source.pieces, source.origin) for source in self._before
-        )
 
     def _ask(self, session: PromptSession[str]) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import cast
 import typer
 from typer.core import TyperGroup, TyperOption
 
+from paimon_sql import system_tables as tables
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.shell.commands import COMMANDS
@@ -19,16 +20,6 @@ from paimon_sql.shell.formats import formats
 from paimon_sql.shell.main import FAILED, INTERRUPTED, PIPE_CLOSED, app
 from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.statements.base import declared_statements
-from paimon_sql.system_tables import (
-    CatalogTable,
-    ScannedTable,
-    SystemTable,
-    TableView,
-    catalog_tables,
-    scanned_tables,
-    system_tables,
-    table_views,
-)
 
 
 def code(text: str) -> str:
@@ -171,16 +162,18 @@ _OF_CATALOGS = ("", "# Tables of the database sys", "", "These tables describe a
 
 def system_tables_page() -> str:
     """The page: system tables, with their columns unless these depend on the table."""
-    found = sorted((system_tables() | scanned_tables() | table_views()).items())
+    found = sorted((tables.system_tables() | tables.scanned_tables() | tables.table_views()).items())
     of_tables = (line for _, t in found for line in _table_section(t))
-    of_catalogs = (line for t in catalog_tables().values() for line in _table_section(t))
+    of_catalogs = (line for t in tables.catalog_tables().values() for line in _table_section(t))
     return "\n".join([*_TABLES_HEAD, *of_tables, *_OF_CATALOGS, *of_catalogs]) + "\n"
 
 
-def _table_section(system_table: SystemTable | ScannedTable | TableView | CatalogTable) -> Iterator[str]:
-    name = f"sys.{system_table.name}" if isinstance(system_table, CatalogTable) else system_table.name
+def _table_section(
+    system_table: tables.SystemTable | tables.ScannedTable | tables.TableView | tables.CatalogTable,
+) -> Iterator[str]:
+    name = f"sys.{system_table.name}" if isinstance(system_table, tables.CatalogTable) else system_table.name
     yield from ("", f"## {name}", "", system_table.summary, "", inspect.getdoc(type(system_table)) or "")
-    if not isinstance(system_table, SystemTable | CatalogTable):
+    if not isinstance(system_table, tables.SystemTable | tables.CatalogTable):
         return
     rows = ((code(c.name), c.type.as_nullable().sql(), sentence(c.description or "")) for c in system_table.columns)
     yield from table(("column", "type", "meaning"), rows)

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+from paimon_sql import errors
 from paimon_sql.catalog.iceberg.tables import database_shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.errors import (
-    DatabaseExistsError,
-    DatabaseNotEmptyError,
-    InvalidInputError,
-    NoSuchDatabaseError,
-    NoSuchFunctionError,
-    NoSuchViewError,
-    NotFoundError,
-    TableExistsError,
-    UnsupportedError,
-    ViewExistsError,
-)
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
+from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.catalog.base import CatalogPart
 from paimon_sql.spark.catalog.tables import TableDefinitions
@@ -31,7 +21,12 @@ from paimon_sql.spark.java.connector import Ident, View
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.procedures.procedure import ExecuteProxy, MissingProcedureProxy, load_procedure, procedure_names
+from paimon_sql.spark.procedures.procedure import (
+    ExecuteProxy,
+    MissingProcedureProxy,
+    UnboundProxy,
+    load_procedure,
+)
 from paimon_sql.spark.statements import StatementContext
 from paimon_sql.sql.carried_statements import INTERNAL_PROCEDURE
 
@@ -65,7 +60,7 @@ class Namespaces(CatalogPart):
             given.pop("owner", None)
         try:
             self.catalog.create_database(namespace[0], given)
-        except DatabaseExistsError:
+        except errors.DatabaseExistsError:
             self._raise_analysis("NamespaceAlreadyExists", namespace)
 
     def alterNamespace(self, namespace: Sequence[str], changes: Iterable[JavaObject]) -> None:
@@ -80,7 +75,7 @@ class Namespaces(CatalogPart):
             return True
         try:
             self._or_no_namespace(namespace, lambda: self.catalog.drop_database(namespace[0], False))
-        except DatabaseNotEmptyError:
+        except errors.DatabaseNotEmptyError:
             self._raise_analysis("NonEmptyNamespace", namespace)
         return True
 
@@ -104,14 +99,14 @@ class Views(CatalogPart):
         try:
             identifier = self._identifier(ident)
             view = self.catalog.view(identifier)
-        except (NoSuchViewError, NoSuchDatabaseError, InvalidInputError):
+        except (errors.NoSuchViewError, errors.NoSuchDatabaseError, errors.InvalidInputError):
             self._raise_analysis("NoSuchView", ident)
         return spark_view(self.jvm, view, self.catalog.name, identifier.database)
 
     def viewExists(self, ident: Ident) -> bool:
         try:
             return self.catalog.view_exists(self._identifier(ident))
-        except (NoSuchDatabaseError, InvalidInputError):
+        except (errors.NoSuchDatabaseError, errors.InvalidInputError):
             return False
 
     def invalidateView(self, ident: Ident) -> None:
@@ -131,24 +126,24 @@ class Views(CatalogPart):
     def dropView(self, ident: Ident) -> bool:
         try:
             self.catalog.drop_view(self._identifier(ident))
-        except (NoSuchViewError, NoSuchDatabaseError):
+        except (errors.NoSuchViewError, errors.NoSuchDatabaseError):
             return False
         return True
 
     def renameView(self, source: Ident, target: Ident) -> None:
         try:
             self.catalog.rename_view(self._identifier(source), self._identifier(target))
-        except NoSuchViewError:
+        except errors.NoSuchViewError:
             self._raise_analysis("NoSuchView", source)
-        except (ViewExistsError, TableExistsError):
+        except (errors.ViewExistsError, errors.TableExistsError):
             self._raise_analysis("ViewAlreadyExists", target)
 
     def _create_view(self, ident: Ident, view: View, *, replace: bool) -> View:
         identifier = self._identifier(ident)
         if identifier.database == SYSTEM_DATABASE:
-            raise UnsupportedError(f"No view can be created in {SYSTEM_DATABASE}: it is the system database.")
+            raise errors.UnsupportedError(f"No view can be created in {SYSTEM_DATABASE}: it is the system database.")
         if (view.schemaMode() or "").upper() in EVOLVING:
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"View {identifier} cannot be WITH SCHEMA {view.schemaMode()}: Spark evolves the schema of such a"
                 " view only in its own catalog.",
                 remedy="Leave it out, and replace the view when the columns of its query change.",
@@ -157,9 +152,9 @@ class Views(CatalogPart):
         try:
             schema = view_schema(self.jvm, view, self.catalog.name, replaced)
             self.catalog.create_view(identifier, schema, replace=replace)
-        except (ViewExistsError, TableExistsError):
+        except (errors.ViewExistsError, errors.TableExistsError):
             self._raise_analysis("ViewAlreadyExists", ident)
-        except NoSuchDatabaseError:
+        except errors.NoSuchDatabaseError:
             self._raise_analysis("NoSuchNamespace", ident.namespace())
         return view
 
@@ -196,7 +191,7 @@ class Routines(CatalogPart):
     def _load_function(self, identifier: Identifier) -> JavaObject | None:
         try:
             return FunctionMaker(self.session, self.catalog).load(identifier)
-        except (NoSuchFunctionError, NoSuchDatabaseError):
+        except (errors.NoSuchFunctionError, errors.NoSuchDatabaseError):
             return None
 
     def _function(self, ident: Ident) -> UnboundFunctionProxy | None:
@@ -213,15 +208,15 @@ class Routines(CatalogPart):
     def loadProcedure(self, ident: Ident) -> Proxy:
         if ident.name() == INTERNAL_PROCEDURE:
             catalogs = self.session_catalogs
-            return ExecuteProxy(StatementContext(self.session, self.catalog, catalogs.add, catalogs.drop))
+            context = StatementContext(self.session, self.catalog, catalogs.add, catalogs.drop)
+            return UnboundProxy(ExecuteProxy(context))
         try:
             return load_procedure(self.session, self.catalog, ident, self.session_catalogs.all)
-        except NotFoundError as error:
+        except errors.NotFoundError as error:
             return MissingProcedureProxy(self.jvm, error)
 
     def listProcedures(self, namespace: Sequence[str]) -> Sequence[Ident]:
-        names = procedure_names() if len(namespace) == 1 and namespace[0] == SYSTEM_DATABASE else []
-        return self._idents(namespace, names)
+        return self._idents(namespace, procedures() if list(namespace) == [SYSTEM_DATABASE] else ())
 
 
 class CatalogProxy(Namespaces, TableDefinitions, Views, Routines):

@@ -1,14 +1,4 @@
-"""Tables by path: their catalog, and the data source ``paimon`` for reads, writes and streams of DataFrames.
-
-In Spark an identifier consists of strings only. The name of a table at a path is the path; options of a
-``DataFrameReader`` or ``DataFrameWriter`` that determine the table's state or its creation are encoded as the database,
-as in ``paimon_paths.`scan.snapshot-id=1`.`/warehouse/default.db/t```.
-
-Spark finds a data source by its class: ``paimon.DefaultSource`` is ``format("paimon")``. Javassist creates it at run
-time (decision 11), and its methods call Python. For batches it refers Spark to the session's catalog of paths
-(`paimon_sql/spark/catalog/path_catalog.py`), where a table supports the same as by name; for streams, which Spark loads
-from no catalog, it returns the table itself.
-"""
+"""Tables by path: their catalog, and the data source ``paimon`` for reads, writes and streams of DataFrames."""
 
 from __future__ import annotations
 
@@ -16,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from paimon_sql.cache import Cache
@@ -27,7 +16,7 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options import canonical
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.base import SessionCatalogs, host_in
+from paimon_sql.spark.catalog.base import SessionCatalogs, T, host_in
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.java.connector import Ident, StringMap
@@ -56,11 +45,13 @@ _PATHS_OPTION = "paths"
 _MOST_FILE_SYSTEMS = 1024
 _SPARK_OPTIONS = frozenset(("path", _PATHS_OPTION, "versionasof", "timestampasof", "checkpointlocation", "queryname"))
 
-T = TypeVar("T")
-
 
 class PathNames:
     """Conversion of paths with options to Spark's identifiers, and back.
+
+    In Spark an identifier consists of strings only. The name of a table at a path is the path; options of a
+    ``DataFrameReader`` or ``DataFrameWriter`` that determine the table's state or its creation are encoded as the
+    database, as in ``paimon_paths.`scan.snapshot-id=1`.`/warehouse/default.db/t```.
 
     Options of a file system contain secrets, and Spark shows identifiers: so they are stored here, and an identifier
     has only their key. The store is an LRU cache, since tokens may change with every read.
@@ -179,8 +170,7 @@ class PathCatalogProxy(CatalogProxy):
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         refuse_branches_and_system_tables(identifier, "created")
-        options = {k: v for k, v in schema.options.items() if k != PATH.key}
-        return replace(schema, options=options)
+        return replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
 
     def _or_no_table(self, ident: Ident, action: Callable[[], T], context: tuple[object, ...] = ()) -> T:
         # Our error about a missing table is more specific than Spark's message about the encoded name.
@@ -210,7 +200,12 @@ _METHODS = (
 
 
 class PaimonSource(Proxy):
-    """The implementation of the data source in one Spark context.
+    """The implementation of the data source in one Spark context (Paimon: `SparkSource`).
+
+    Spark finds a data source by its class: ``paimon.DefaultSource`` is ``format("paimon")``. Javassist creates it at
+    run time (decision 11), and its methods call Python. For batches it refers Spark to the session's catalog of paths,
+    where a table supports the same as by name; for streams, which Spark loads from no catalog, it returns the table
+    itself.
 
     Args:
         jvm: the JVM.
@@ -230,10 +225,10 @@ class PaimonSource(Proxy):
         return self._identifier(dict(options.asCaseSensitiveMap()))
 
     def extractTimeTravelVersion(self, options: StringMap) -> JavaObject:
-        return self._optional(options.get("versionAsOf"))
+        return self.jvm.static("java.util.Optional", "ofNullable")(options.get("versionAsOf"))
 
     def extractTimeTravelTimestamp(self, options: StringMap) -> JavaObject:
-        return self._optional(options.get("timestampAsOf"))
+        return self.jvm.static("java.util.Optional", "ofNullable")(options.get("timestampAsOf"))
 
     def inferSchema(self, options: StringMap) -> None:
         return None  # Spark takes it from the table
@@ -254,8 +249,7 @@ class PaimonSource(Proxy):
 
     def register(self) -> None:
         """Register this object as the data source ``paimon``, replacing an earlier one."""
-        source = _class_of(self.jvm)
-        source.getField(_ANSWERS).set(None, self)
+        _class_of(self.jvm).getField(_ANSWERS).set(None, self)
 
     def _identifier(self, options: Mapping[str, str]) -> Ident:
         """Spark's identifier of the options' table, in the options' catalog."""
@@ -267,9 +261,6 @@ class PaimonSource(Proxy):
 
     def _active(self) -> ClassicSession:
         return self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
-
-    def _optional(self, text: str | None) -> JavaObject:
-        return self.jvm.static("java.util.Optional", "ofNullable")(text)
 
     class Java:
         implements = [_SOURCE]

@@ -13,17 +13,11 @@ from typing import cast
 
 from py4j.protocol import Py4JJavaError
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.iceberg.tables import database_shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable
-from paimon_sql.errors import (
-    DatabaseExistsError,
-    InvalidInputError,
-    NoSuchDatabaseError,
-    NoSuchTableError,
-    UnsupportedError,
-)
 from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.catalog.base import SessionCatalogs
@@ -69,7 +63,7 @@ def is_spark_table(jvm: Jvm, sparks: JavaObject, identifier: Identifier) -> bool
 
 
 class SessionCatalogProxy(CatalogProxy):
-    """The replaced ``spark_catalog`` of one session.
+    """The replaced ``spark_catalog`` of one session (Paimon: `SparkGenericCatalog`).
 
     Args:
         sparks: Spark's own catalog (Spark: ``V2SessionCatalog``).
@@ -191,7 +185,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _ensure_database(self, database: str) -> None:
         """Create a database in Paimon's catalog, if it does not exist."""
-        with suppress(DatabaseExistsError):
+        with suppress(errors.DatabaseExistsError):
             self.catalog.create_database(database, {})
 
     # Tables
@@ -222,7 +216,7 @@ class SessionCatalogProxy(CatalogProxy):
     def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
         try:
             return self._load(ident, *context)
-        except (NoSuchTableError, NoSuchDatabaseError):
+        except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             return self.spark_catalog.loadTable(ident, *context)
 
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
@@ -242,27 +236,15 @@ class SessionCatalogProxy(CatalogProxy):
     def _create_in_spark(self, ident: Ident, *definition: object) -> JavaObject:
         return self.spark_catalog.createTable(ident, *definition)
 
-    def stageCreate(self, ident: Ident, *definition: object) -> SchemaTable:
-        self._refuse_staged(ident, definition)
-        return super().stageCreate(ident, *definition)
-
-    def stageReplace(self, ident: Ident, *definition: object) -> SchemaTable:
-        self._refuse_staged(ident, definition)
-        return super().stageReplace(ident, *definition)
-
-    def stageCreateOrReplace(self, ident: Ident, *definition: object) -> SchemaTable:
-        self._refuse_staged(ident, definition)
-        return super().stageCreateOrReplace(ident, *definition)
-
-    def _refuse_staged(self, ident: Ident, definition: tuple[object, ...]) -> None:
+    def _check_staged(self, ident: Ident, definition: tuple[object, ...]) -> None:
         if not self._is_paimon(definition):
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"REPLACE TABLE and CREATE TABLE AS SELECT of {SESSION_CATALOG}.{ident} are supported only USING"
                 f" {PROVIDER}.",
                 remedy="CREATE TABLE, then INSERT.",
             )
         if not self._is_ours(ident) and self.spark_catalog.tableExists(ident):
-            raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is not a Paimon table.", remedy="DROP it first.")
+            raise errors.UnsupportedError(f"{SESSION_CATALOG}.{ident} is not a Paimon table.", remedy="DROP it first.")
 
     def _is_paimon(self, definition: tuple[object, ...]) -> bool:
         """Whether a definition is that of a Paimon table."""
@@ -295,8 +277,9 @@ class SessionCatalogProxy(CatalogProxy):
         if self._is_ours(source):
             self._ensure_shared(target.namespace())
             super().renameTable(source, target)
+        elif self._is_ours(target):
+            self._raise_analysis("TableAlreadyExists", target)
         else:
-            self._refuse_taken(target)
             self.spark_catalog.renameTable(source, target)
 
     def invalidateTable(self, ident: Ident) -> None:
@@ -306,12 +289,8 @@ class SessionCatalogProxy(CatalogProxy):
     def _is_ours(self, ident: Ident) -> bool:
         try:
             return self.catalog.table_exists(self._identifier(ident))
-        except (NoSuchTableError, NoSuchDatabaseError, InvalidInputError):
+        except (errors.NoSuchTableError, errors.NoSuchDatabaseError, errors.InvalidInputError):
             return False
-
-    def _refuse_taken(self, ident: Ident) -> None:
-        if self._is_ours(ident):
-            self._raise_analysis("TableAlreadyExists", ident)
 
     # Functions
 

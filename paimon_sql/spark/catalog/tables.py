@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
+from paimon_sql import errors
 from paimon_sql.catalog.iceberg.tables import shown_again, withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
-from paimon_sql.errors import (
-    InvalidInputError,
-    NoSuchDatabaseError,
-    NoSuchTableError,
-    PaimonError,
-    TableExistsError,
-    UnsupportedError,
-)
 from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.base import CatalogPart
+from paimon_sql.spark.catalog.base import CatalogPart, T
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.references import unquoted_parts
@@ -52,8 +44,6 @@ from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
 from paimon_sql.system_tables.base import View
 
-T = TypeVar("T")
-
 
 class Tables(CatalogPart):
     """Tables, their branches and their system tables by name."""
@@ -73,7 +63,7 @@ class Tables(CatalogPart):
     def tableExists(self, ident: Ident) -> bool:
         try:
             self._load(ident)
-        except (NoSuchTableError, NoSuchDatabaseError):
+        except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             return False
         return True
 
@@ -83,7 +73,7 @@ class Tables(CatalogPart):
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         found = self._or_no_table(ident, lambda: self._load(ident))
         if not isinstance(found, TableProxy):
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"{found.toString()} does not support change queries.", remedy="Query the changes of a table."
             )
         return load_changelog(self.session, found.table, context, options)
@@ -99,9 +89,9 @@ class Tables(CatalogPart):
     def _load(self, ident: Ident, *context: object) -> TableInterface:
         try:
             identifier = self._identifier(ident)
-        except InvalidInputError as error:
+        except errors.InvalidInputError as error:
             # Spark asks the catalog first, also for files such as text.`/some/path`.
-            raise NoSuchTableError(str(error), name=ident.name()) from None
+            raise errors.NoSuchTableError(str(error), name=ident.name()) from None
         found = self._open(identifier, ident, *context)
         cached_tables.remember(found, (self.catalog.name, *self._name_parts(ident, identifier)))
         return found
@@ -139,21 +129,21 @@ class Tables(CatalogPart):
             return DerivedTableProxy(self.session, table, derived)
         system_table = system_tables().get(name)
         if system_table is None:
-            raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
+            raise errors.NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
         return SystemTableProxy(self.session, table, system_table)
 
     def _catalog_table(self, identifier: Identifier) -> TableInterface:
         found = catalog_tables().get(identifier.object_name.lower())
         if found is None or not found.exists_in(self.catalog):
-            raise NoSuchTableError(f"There is no table {identifier}.", name=str(identifier))
+            raise errors.NoSuchTableError(f"There is no table {identifier}.", name=str(identifier))
         return CatalogTableProxy(self.session, View(self.catalog, describe_procedures()), found)
 
     def _or_no_table(self, ident: Ident, action: Callable[[], T], context: tuple[object, ...] = ()) -> T:
         try:
             return action()
-        except (NoSuchTableError, NoSuchDatabaseError):
+        except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             if context and (is_write(context) or travel_options(self.jvm, context)) and self.viewExists(ident):
-                raise UnsupportedError(
+                raise errors.UnsupportedError(
                     f"{self.catalog.name}.{ident} is a view: views support neither writes nor time travel.",
                     remedy="Use the tables of its query, which SHOW CREATE TABLE shows.",
                 ) from None
@@ -174,19 +164,25 @@ class TableDefinitions(Tables):
             schema = self._schema(ident, (info,))
         return in_spark(self.session, self._create(ident, schema)).proxy()
 
+    def _check_staged(self, ident: Ident, definition: tuple[object, ...]) -> None:
+        """Raise if such a table cannot be created together with its rows."""
+
     def stageCreate(self, ident: Ident, *definition: object) -> SchemaTable:
+        self._check_staged(ident, definition)
         table = self._create(ident, self._schema(ident, definition))
         return in_spark(self.session, table).created(self.catalog, self._identifier(ident))
 
     def stageReplace(self, ident: Ident, *definition: object) -> SchemaTable:
+        self._check_staged(ident, definition)
         return self._or_no_table(ident, lambda: self._replace(ident, definition))
 
     def stageCreateOrReplace(self, ident: Ident, *definition: object) -> SchemaTable:
+        self._check_staged(ident, definition)
         try:
             return self._replace(ident, definition)
-        except NoSuchTableError:
+        except errors.NoSuchTableError:
             if self.viewExists(ident):
-                raise UnsupportedError(
+                raise errors.UnsupportedError(
                     f"{self.catalog.name}.{ident} is a view.", remedy="Drop it first, or choose another name."
                 ) from None
             return self.stageCreate(ident, *definition)
@@ -199,7 +195,7 @@ class TableDefinitions(Tables):
             self._or_no_table(
                 ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=case_sensitive)
             )
-        except PaimonError as error:
+        except errors.PaimonError as error:
             # Spark would wrap an IllegalArgumentException into an error that PySpark shows with its Java stack.
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
         cached_tables.renew(self.session)
@@ -210,11 +206,11 @@ class TableDefinitions(Tables):
             identifier = self._identifier(ident)
             refuse_branches_and_system_tables(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
-                raise UnsupportedError(f"{identifier} cannot be dropped: it is a system table.")
+                raise errors.UnsupportedError(f"{identifier} cannot be dropped: it is a system table.")
             self._refuse_to_drop(identifier)
             with withdrawing(self.catalog, identifier):
                 self.catalog.drop_table(identifier)
-        except (NoSuchTableError, NoSuchDatabaseError):
+        except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             return False
         cached_tables.renew(self.session)
         return True
@@ -231,7 +227,7 @@ class TableDefinitions(Tables):
             with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
             shown_again(self.catalog, new)
-        except TableExistsError:
+        except errors.TableExistsError:
             self._raise_analysis("TableAlreadyExists", target)
         cached_tables.renew(self.session)
 
@@ -256,9 +252,9 @@ class TableDefinitions(Tables):
         identifier = self._identifier(ident)
         try:
             return self.catalog.create_any_table(identifier, self._placed(identifier, schema))
-        except TableExistsError:
+        except errors.TableExistsError:
             self._raise_analysis("TableAlreadyExists", ident)
-        except NoSuchDatabaseError:
+        except errors.NoSuchDatabaseError:
             self._raise_analysis("NoSuchNamespace", ident.namespace())
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
@@ -272,14 +268,14 @@ class TableDefinitions(Tables):
         schema = self._placed(identifier, self._schema(ident, definition))
         kind, shown = kind_of(schema), in_spark(self.session, old)
         if not kind.is_replacing:
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"{old.name} cannot be replaced by a materialized table.",
                 remedy="DROP the table, and CREATE MATERIALIZED TABLE.",
             )
         keeps_history = kind is kind_of(old.schema) and shown.keeps_history(schema)
         if not self.catalog.replaces_definitions:
             if not isinstance(old, Table) or not keeps_history:
-                raise UnsupportedError(
+                raise errors.UnsupportedError(
                     f"{old.name} cannot be replaced by a table with other partition columns or of another type, and"
                     " format tables cannot be replaced: the catalog's server does not support that.",
                     remedy="DROP the table and CREATE it again.",
@@ -292,7 +288,7 @@ class TableDefinitions(Tables):
     def _create_successor(self, identifier: Identifier, old: AnyTable, schema: TableSchema) -> SchemaTable:
         """Create a successor, which replaces the old table when it is committed."""
         if not self.catalog.renames_tables:
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"{old.name} cannot be replaced by a table with other partition columns or of another type.",
                 remedy="Delete the directory and create the table again.",
             )
@@ -304,15 +300,15 @@ class TableDefinitions(Tables):
     def _refuse_to_drop(self, identifier: Identifier) -> None:
         try:
             table = self.catalog.any_table(identifier)
-        except (NoSuchTableError, NoSuchDatabaseError):
+        except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             raise
-        except PaimonError:
+        except errors.PaimonError:
             return  # a damaged table can be dropped
         self._refuse_materialized(table, "dropped as a table")
 
     def _refuse_materialized(self, table: AnyTable, verb: str) -> None:
         if is_materialized(table.schema):
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"{table.name} is a materialized table and cannot be {verb}.",
                 remedy="Use DROP MATERIALIZED TABLE, or CREATE OR ALTER MATERIALIZED TABLE to change its query.",
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -47,14 +47,13 @@ from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions
 from paimon_sql.storage.format_tables.partitions import files_of, partition_columns
 from paimon_sql.storage.scan.layout import ScanLayout
-from paimon_sql.storage.table.table import Table
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
 _DATA_TYPE = "org.apache.spark.sql.types.DataType"
 
 
 class UnboundFunctionProxy(Proxy, ABC):
-    """A function that is not bound to argument types yet."""
+    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`)."""
 
     function: str
     summary: str
@@ -79,6 +78,9 @@ class UnboundFunctionProxy(Proxy, ABC):
     @abstractmethod
     def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         """The function bound to argument types, which are in Spark's JSON."""
+
+    class Java:
+        implements = [f"{_FUNCTIONS}.UnboundFunction"]
 
 
 class BoundFunctionProxy(Proxy):
@@ -165,24 +167,14 @@ def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
 def over_columns(name: str) -> UserDefinedFunction:
     """The Arrow function of a session for calls over columns."""
     if name == PATH_TO_DESCRIPTOR:
-        return arrow_udf(lambda paths: _distinct(paths, _encoded, pa.binary()), "binary")
+        return arrow_udf(lambda paths: _distinct(paths, lambda p: BlobDescriptor(p).encode(), pa.binary()), "binary")
     if name == DESCRIPTOR_TO_STRING:
-        return arrow_udf(lambda found: _distinct(found, _shown, pa.string()), "string")
+        return arrow_udf(lambda found: _distinct(found, lambda d: str(decode_descriptor(d)), pa.string()), "string")
     table, field_id = viewed_column(name)
     return arrow_udf(lambda _, __, rows: views(table, field_id, rows.cast(pa.int64())), "binary")
 
 
-def _encoded(path: str) -> bytes:
-    return BlobDescriptor(path).encode()
-
-
-def _shown(descriptor: bytes) -> str:
-    return str(decode_descriptor(descriptor))
-
-
-def _distinct(
-    values: pa.Array, convert: Callable[[str], object] | Callable[[bytes], object], kind: pa.DataType
-) -> pa.Array:
+def _distinct(values: pa.Array, convert: Callable[[Any], object], kind: pa.DataType) -> pa.Array:
     """Convert each distinct value once."""
     encoded = values.dictionary_encode()
     return pa.array([convert(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
@@ -234,9 +226,6 @@ class BlobFunctionProxy(UnboundFunctionProxy):
             return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(shown)
         table, column = (row.getUTF8String(i).toString() for i in (0, 1))
         return bytearray(BlobView(*blob_column(self._context(), table, column), row.getLong(2)).encode())
-
-    class Java:
-        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]
 
 
 _MAX_PARTITION = "max_pt"
@@ -333,22 +322,18 @@ def largest_partition(table: AnyTable) -> str:
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partition columns.", remedy="Use max_pt on a partitioned table.")
     field = table.schema.partition_fields[0]
-    values = _directory_values(table) if isinstance(table, FormatTable) else _live_values(with_branch(table))
+    if isinstance(table, FormatTable):
+        # Strings sort differently from the values of the column's type, so all directories are converted.
+        values = partition_columns(table, [p for p in all_partitions(table) if files_of(table, [p])])
+    else:
+        branch = with_branch(table)
+        values = partition_values(branch, pc.unique(ScanLayout.of(branch).newest_entries(branch)["partition"]))
     found = values[field.name].drop_null()
     last = found.take(pc.sort_indices(found)[-1:])
     largest = cast(last, field.type, t.string_type())[0].as_py() if len(last) else None
     if largest is None:
         raise InvalidInputError(f"{table.name} has no partition with data.")
     return str(largest)
-
-
-def _live_values(table: Table) -> dict[str, pa.Array]:
-    return partition_values(table, pc.unique(ScanLayout.of(table).newest_entries(table)["partition"]))
-
-
-def _directory_values(table: FormatTable) -> dict[str, pa.Array]:
-    # Strings sort differently from the values of the column's type, so all directories are converted.
-    return partition_columns(table, [p for p in all_partitions(table) if files_of(table, [p])])
 
 
 class BucketProxy(UnboundFunctionProxy):
@@ -376,9 +361,6 @@ class BucketProxy(UnboundFunctionProxy):
 
         return BoundFunctionProxy(self.jvm, self.function, types, "integer", result)
 
-    class Java:
-        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]
-
 
 class MaxPartitionProxy(UnboundFunctionProxy):
     """``max_pt(table)``."""
@@ -400,6 +382,3 @@ class MaxPartitionProxy(UnboundFunctionProxy):
             return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
 
         return BoundFunctionProxy(self.jvm, self.function, types, "string", result)
-
-    class Java:
-        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]

@@ -38,6 +38,7 @@ class Location:
     Attributes:
         text: the path for Spark's readers and writers.
         settings: their options for its file system.
+        path: the full path as Hadoop's ``Path``.
 
     Raises:
         InvalidInputError: the path is invalid, or its file system cannot be opened.
@@ -57,26 +58,21 @@ class Location:
                 self.settings = hadoop_settings(options, [store_of(path)])
             configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
             self._file_system: JavaObject = given.getFileSystem(configuration)
-            self._path: JavaObject = self._file_system.makeQualified(given)
-
-    @property
-    def path(self) -> JavaObject:
-        """The full path as Hadoop's ``Path``."""
-        return self._path
+            self.path: JavaObject = self._file_system.makeQualified(given)
 
     def exists(self) -> bool:
         """Whether the path exists."""
         with one_error(f"'{self._given}' cannot be accessed"):
-            return bool(self._file_system.exists(self._path))
+            return bool(self._file_system.exists(self.path))
 
     def remove_empty(self) -> None:
         """Remove the directory if it is empty."""
-        if self.exists() and not self._file_system.listStatus(self._path):
-            self._file_system.delete(self._path, False)
+        if self.exists() and not self._file_system.listStatus(self.path):
+            self._file_system.delete(self.path, False)
 
     def table(self) -> str | None:
         """The path of a Paimon table here, in a parent, or in the two levels of directories below; None without any."""
-        directory = self._path
+        directory = self.path
         patterns = [self._schemas(directory, below) for below in ("", "*/", "*/*/")]
         while (directory := directory.getParent()) is not None:
             patterns.append(self._schemas(directory, ""))
@@ -119,7 +115,7 @@ class Location:
     def _list(self) -> Iterable[JavaObject]:
         if self.exists():
             with one_error(f"'{self._given}' cannot be listed"):
-                return self._file_system.listStatus(self._path)
+                return self._file_system.listStatus(self.path)
         raise MissingFileError(f"There is no file or directory '{self._given}' to copy from.", path=self._given)
 
     def _matcher(self, pattern: str | None) -> Callable[[str], bool] | None:

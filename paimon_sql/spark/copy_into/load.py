@@ -85,7 +85,6 @@ class LoadRun:
         self._context = context
         self._session = context.session
         self._format = FileFormat(statement.file_format)
-        self._case_sensitive = self._session.case_sensitive
         self._table = self._open_table()
         self._targets = self._columns()
         self._place = Location(self._session, statement.path, context.catalog.options)
@@ -148,7 +147,9 @@ class LoadRun:
     def _source(self, files: Sequence[SourceFile]) -> SourceRows:
         options = {**self._place.settings, **self._format.options()}
         reader = self._session.python.read
-        return SourceRows(reader, self._format, options, files, self._targets, case_sensitive=self._case_sensitive)
+        return SourceRows(
+            reader, self._format, options, files, self._targets, case_sensitive=self._session.case_sensitive
+        )
 
     def _write(self, source: SourceRows, history: LoadHistory, loads: Sequence[tuple[SourceFile, int]]) -> None:
         """Append the valid rows like any INSERT; the same commit marks the files as loaded."""
@@ -181,14 +182,14 @@ class LoadRun:
         Raises:
             InvalidInputError: the named columns are not valid.
         """
-        fields = self._table.schema.fields
-        names = self._statement.columns
+        fields, names = self._table.schema.fields, self._statement.columns
         if not names:
             return list(fields)
-        known = {self._key(field.name): field for field in fields}
+        key = str if self._session.case_sensitive else str.lower
+        known = {key(field.name): field for field in fields}
         targets: list[DataField] = []
         for name in names:
-            field = known.get(self._key(name))
+            field = known.get(key(name))
             if field is None:
                 raise InvalidInputError(
                     f"{self._table.name} has no column {name}.",
@@ -204,9 +205,6 @@ class LoadRun:
                     remedy="Add it to the column list.",
                 )
         return targets
-
-    def _key(self, name: str) -> str:
-        return name if self._case_sensitive else name.lower()
 
     def _open_table(self) -> Table:
         catalog = self._context.catalog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -111,7 +111,7 @@ class SourceRows:
         self._format = file_format
         self._paths = [literal_path(hadoop_path_string(file.path)) for file in files]
         self._targets = targets
-        self._case_sensitive = case_sensitive
+        self._key: Callable[[str], str] = str if case_sensitive else str.lower
         wanted: list[StructField] = StructType.fromJson(row_struct(targets)).fields
         self._wanted = [field.dataType for field in wanted]
         self._record = _unused_name("text_of_record", targets)
@@ -204,9 +204,6 @@ class SourceRows:
             values = f.col(quote_name(named[0].name)) if named else f.lit(None).cast(wanted)
             columns.append(SourceColumn(target, wanted, values, named[0].dataType if named else wanted))
         return read, columns
-
-    def _key(self, name: str) -> str:
-        return name if self._case_sensitive else name.lower()
 
 
 def _first_case(cases: Iterable[tuple[Column, Column]]) -> Column:

@@ -18,22 +18,8 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.storage.materialized.definition import is_materialized
-from paimon_sql.storage.schema.changes import (
-    FIRST,
-    AddColumn,
-    DropColumn,
-    Position,
-    RemoveOption,
-    RenameColumn,
-    SchemaChange,
-    SetOption,
-    UpdateColumnComment,
-    UpdateColumnDefaultValue,
-    UpdateColumnNullability,
-    UpdateColumnPosition,
-    UpdateColumnType,
-    UpdateComment,
-)
+from paimon_sql.storage.schema import changes as kinds
+from paimon_sql.storage.schema.changes import SchemaChange
 
 _COMMENT, _LOCATION = "comment", "location"
 
@@ -57,7 +43,7 @@ def schema_changes(jvm: Jvm, changes: Iterable[JavaObject]) -> list[SchemaChange
             )
         converted.append(READERS[kind](change))
     return [
-        replace(c, default=folded(jvm, c.default)) if isinstance(c, UpdateColumnDefaultValue) and c.default else c
+        replace(c, default=folded(jvm, c.default)) if isinstance(c, kinds.UpdateColumnDefaultValue) and c.default else c
         for c in converted
     ]
 
@@ -93,9 +79,12 @@ def change_table(
 
 
 def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
-    if isinstance(change, SetOption | RemoveOption) and change.key != MATERIALIZED_TABLE_DEFINITION_QUERY.key:
+    if (
+        isinstance(change, kinds.SetOption | kinds.RemoveOption)
+        and change.key != MATERIALIZED_TABLE_DEFINITION_QUERY.key
+    ):
         return
-    if not isinstance(change, UpdateComment | UpdateColumnComment):
+    if not isinstance(change, kinds.UpdateComment | kinds.UpdateColumnComment):
         raise UnsupportedError(
             f"{identifier} is a materialized table, whose columns are those of its query.",
             remedy="Use ALTER MATERIALIZED TABLE .. AS to change its query.",
@@ -105,18 +94,18 @@ def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
 def _set_property(change: JavaObject) -> SchemaChange:
     key, value = str(change.property()), str(change.value())
     if key == _LOCATION:
-        return SetOption(PATH.key, value)
-    return UpdateComment(value) if key == _COMMENT else SetOption(key, value)
+        return kinds.SetOption(PATH.key, value)
+    return kinds.UpdateComment(value) if key == _COMMENT else kinds.SetOption(key, value)
 
 
 def _remove_property(change: JavaObject) -> SchemaChange:
     key = str(change.property())
-    return UpdateComment(None) if key == _COMMENT else RemoveOption(key)
+    return kinds.UpdateComment(None) if key == _COMMENT else kinds.RemoveOption(key)
 
 
 def _add_column(change: JavaObject) -> SchemaChange:
     default = change.defaultValue()
-    return AddColumn(
+    return kinds.AddColumn(
         _path(change),
         paimon_type(type_json(change.dataType()), bool(change.isNullable())),
         _text(change.comment()),
@@ -125,45 +114,19 @@ def _add_column(change: JavaObject) -> SchemaChange:
     )
 
 
-def _rename_column(change: JavaObject) -> SchemaChange:
-    return RenameColumn(_path(change), str(change.newName()))
-
-
-def _delete_column(change: JavaObject) -> SchemaChange:
-    return DropColumn(_path(change), bool(change.ifExists()))
-
-
-def _update_type(change: JavaObject) -> SchemaChange:
-    return UpdateColumnType(_path(change), paimon_type(type_json(change.newDataType())))
-
-
-def _update_nullability(change: JavaObject) -> SchemaChange:
-    return UpdateColumnNullability(_path(change), bool(change.nullable()))
-
-
-def _update_comment(change: JavaObject) -> SchemaChange:
-    return UpdateColumnComment(_path(change), _text(change.newComment()))
-
-
-def _update_position(change: JavaObject) -> SchemaChange:
-    return UpdateColumnPosition(_path(change), _position(change.position()) or FIRST)
-
-
-def _update_default(change: JavaObject) -> SchemaChange:
-    return UpdateColumnDefaultValue(_path(change), _text(change.newDefaultValue()) or None, is_sql=True)
-
-
 READERS: dict[str, Callable[[JavaObject], SchemaChange]] = {
     "SetProperty": _set_property,
     "RemoveProperty": _remove_property,
     "AddColumn": _add_column,
-    "RenameColumn": _rename_column,
-    "DeleteColumn": _delete_column,
-    "UpdateColumnType": _update_type,
-    "UpdateColumnNullability": _update_nullability,
-    "UpdateColumnComment": _update_comment,
-    "UpdateColumnPosition": _update_position,
-    "UpdateColumnDefaultValue": _update_default,
+    "RenameColumn": lambda c: kinds.RenameColumn(_path(c), str(c.newName())),
+    "DeleteColumn": lambda c: kinds.DropColumn(_path(c), bool(c.ifExists())),
+    "UpdateColumnType": lambda c: kinds.UpdateColumnType(_path(c), paimon_type(type_json(c.newDataType()))),
+    "UpdateColumnNullability": lambda c: kinds.UpdateColumnNullability(_path(c), bool(c.nullable())),
+    "UpdateColumnComment": lambda c: kinds.UpdateColumnComment(_path(c), _text(c.newComment())),
+    "UpdateColumnPosition": lambda c: kinds.UpdateColumnPosition(_path(c), _position(c.position()) or kinds.FIRST),
+    "UpdateColumnDefaultValue": lambda c: kinds.UpdateColumnDefaultValue(
+        _path(c), _text(c.newDefaultValue()) or None, is_sql=True
+    ),
 }
 """The converter of each kind of change, by the name of its class."""
 
@@ -182,8 +145,8 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _position(position: JavaObject | None) -> Position | None:
+def _position(position: JavaObject | None) -> kinds.Position | None:
     if position is None:
         return None
     name = position.getClass().getSimpleName()
-    return Position("AFTER", str(position.column())) if name == "After" else FIRST
+    return kinds.Position("AFTER", str(position.column())) if name == "After" else kinds.FIRST

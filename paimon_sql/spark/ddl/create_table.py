@@ -63,11 +63,11 @@ def schema_of_create(
     jvm: Jvm,
     definition: tuple[object, ...],
     *,
-    named: Mapping[str, str] | None = None,
-    catalog_options: Mapping[str, str] | None = None,
-    case_sensitive: bool = False,
-    default_provider: str | None = None,
-    standing: Callable[[str], TableSchema | None] | None = None,
+    named: Mapping[str, str],
+    catalog_options: Mapping[str, str],
+    case_sensitive: bool,
+    default_provider: str,
+    standing: Callable[[str], TableSchema | None] | None,
 ) -> TableSchema:
     """Return the validated schema of a ``createTable`` call.
 
@@ -92,17 +92,17 @@ def schema_of_create(
     """
     columns, partitions, properties = members_of(definition)
     struct = columns_json(jvm, columns)
-    given = {**(named or {}), **jvm.strings_map(properties)}
+    given = {**named, **jvm.strings_map(properties)}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
     location = given.get("location") or given.get(PATH.key)
     if location and standing is not None and not struct["fields"] and not _kind_of(given.get("provider")):
-        return _existing_definition(standing(location), location, _table_options(given, catalog_options or {}))
+        return _existing_definition(standing(location), location, _table_options(given, catalog_options))
     schema = build_schema(
         _with_literal_defaults(jvm, struct),
         [_partition_column(p) for p in partitions],
         given,
-        catalog_options=catalog_options or {},
+        catalog_options=catalog_options,
         case_sensitive=case_sensitive,
     )
     if is_materialized(schema):
@@ -141,7 +141,7 @@ def build_schema(
     """As `schema_of_create`, with the columns as Spark's struct and the names of the partition columns."""
     exact, given = take_types(properties)
     options = {
-        **_defaults_of(catalog_options),
+        **{k.removeprefix(_TABLE_DEFAULT): v for k, v in catalog_options.items() if k.startswith(_TABLE_DEFAULT)},
         **_table_options(given, catalog_options),
         **_kind_of(given.get("provider")),
     }
@@ -162,16 +162,7 @@ def build_schema(
             key=PARTITION.key,
             remedy="Specify them only in PARTITIONED BY.",
         )
-    schema = new_schema(
-        fields,
-        partition_keys=partition_keys,
-        primary_keys=primary_keys,
-        options=canonical(options),
-        comment=given.get("comment"),
-    )
-    schema = _with_nullable_keys(schema)
-    validate_schema(schema)
-    return schema
+    return _validated(fields, partition_keys, primary_keys, options, given.get("comment"))
 
 
 def schema_like(
@@ -203,16 +194,9 @@ def schema_like(
     context = Context(case_sensitive=case_sensitive)
     declared_key = _as_declared(comma_separated(options.pop(PRIMARY_KEY.key, None)), source.names, context)
     declared_partition = _as_declared(comma_separated(options.pop(PARTITION.key, None)), source.names, context)
-    schema = new_schema(
-        source.fields,
-        partition_keys=declared_partition or (source.partition_keys if includes("PARTITIONS") else ()),
-        primary_keys=declared_key or (source.primary_keys if includes("CONSTRAINTS") else ()),
-        options=canonical(options),
-        comment=properties.get("comment", source.comment),
-    )
-    schema = _with_nullable_keys(schema)
-    validate_schema(schema)
-    return schema
+    partition_keys = declared_partition or (source.partition_keys if includes("PARTITIONS") else ())
+    primary_keys = declared_key or (source.primary_keys if includes("CONSTRAINTS") else ())
+    return _validated(source.fields, partition_keys, primary_keys, options, properties.get("comment", source.comment))
 
 
 def columns_json(jvm: Jvm, columns: Columns) -> StructJson:
@@ -253,11 +237,6 @@ def _defaults(struct: StructJson) -> list[str | None]:
     return [text_of(f, CURRENT_DEFAULT) for f in struct["fields"]]
 
 
-def _defaults_of(catalog_options: Mapping[str, str]) -> dict[str, str]:
-    prefix = _TABLE_DEFAULT
-    return {key[len(prefix) :]: value for key, value in catalog_options.items() if key.startswith(prefix)}
-
-
 def _kind_of(provider: str | None) -> dict[str, str]:
     """The options that a provider (USING) implies.
 
@@ -281,13 +260,26 @@ def _as_declared(names: Sequence[str], columns: Sequence[str], context: Context)
     return tuple(context.find(name, columns) or name for name in names)
 
 
-def _with_nullable_keys(schema: TableSchema) -> TableSchema:
-    """The schema with nullable key columns if its option allows that; `new_schema` made them NOT NULL."""
-    nullable = schema.options.get(PRIMARY_KEY_NULLABLE.key, "false").strip().lower() == "true"
-    if not nullable:
-        return schema
-    fields = [replace(f, type=f.type.as_nullable()) if f.name in schema.primary_keys else f for f in schema.fields]
-    return replace(schema, fields=tuple(fields))
+def _validated(
+    fields: Sequence[DataField],
+    partition_keys: Sequence[str],
+    primary_keys: Sequence[str],
+    options: Mapping[str, str],
+    comment: str | None,
+) -> TableSchema:
+    """A new schema, validated, with nullable key columns if its option allows that; else they are NOT NULL."""
+    schema = new_schema(
+        fields,
+        partition_keys=partition_keys,
+        primary_keys=primary_keys,
+        options=canonical(options),
+        comment=comment,
+    )
+    if schema.options.get(PRIMARY_KEY_NULLABLE.key, "false").strip().lower() == "true":
+        columns = (replace(f, type=f.type.as_nullable()) if f.name in primary_keys else f for f in schema.fields)
+        schema = replace(schema, fields=tuple(columns))
+    validate_schema(schema)
+    return schema
 
 
 def _partition_column(transform: ConnectorExpression) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from paimon_sql.catalog.iceberg.tables import withdrawing
@@ -63,6 +63,7 @@ class Definer:
         self._session = context.session
         self._catalog = context.catalog
         self._case_sensitive = context.session.case_sensitive
+        self._folded: Callable[[str], str] = str if self._case_sensitive else str.lower
 
     def create(self, statement: CreateMaterializedTable) -> None:
         """Create a table from a query and refresh it; if the refresh fails, the table is dropped.
@@ -83,9 +84,7 @@ class Definer:
                     remedy="Use CREATE OR ALTER to change a materialized table.",
                 )
             return
-        definition, query = self._read(
-            identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
-        )
+        definition, query = self._read(identifier, statement.query, _freshness(statement), statement.refresh_mode)
         schema = with_location(self._catalog, identifier, self._schema(statement, definition, query))
         self._check_formatters(schema)
         self._catalog.create_table(identifier, schema)
@@ -108,15 +107,13 @@ class Definer:
         """
         identifier = self._context.identifier(statement.table)
         old = self._definition(identifier)
-        definition, query = self._read(identifier, statement.query, old.freshness, None, stored_settings(self._session))
+        definition, query = self._read(identifier, statement.query, old.freshness, None)
         self._change(identifier, replace(definition, mode=old.mode, logical_mode=old.logical_mode), query, {})
 
     def _alter(self, identifier: Identifier, statement: CreateMaterializedTable) -> None:
         """CREATE OR ALTER of an existing table."""
         self._definition(identifier)
-        definition, query = self._read(
-            identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
-        )
+        definition, query = self._read(identifier, statement.query, _freshness(statement), statement.refresh_mode)
         new_schema = self._schema(statement, definition, query)
         schema = self._catalog.table(identifier).schema
         if (new_schema.partition_keys, new_schema.primary_keys) != (schema.partition_keys, schema.primary_keys):
@@ -157,12 +154,7 @@ class Definer:
         return definition_of(self._catalog.table(identifier).schema, str(identifier))
 
     def _read(
-        self,
-        identifier: Identifier,
-        text: str,
-        freshness: Freshness | None,
-        mode: str | None,
-        settings: Mapping[str, str],
+        self, identifier: Identifier, text: str, freshness: Freshness | None, mode: str | None
     ) -> tuple[Definition, AnalyzedQuery]:
         """The definition of a statement, and its analyzed query.
 
@@ -176,6 +168,7 @@ class Definer:
         with one_error(f"The query of {identifier} cannot be analyzed"):
             self._session.frame(plan)  # the original text, so that errors have positions in the user's statement
         qualified = QualifiedNames(self._session, self._catalog).of(text, plan)
+        settings = stored_settings(self._session)
         definition = new_definition(qualified, freshness, mode, settings)
         with with_settings(self._session, settings):
             query = AnalyzedQuery(self._session, qualified, str(identifier))
@@ -219,12 +212,8 @@ class Definer:
             )
         return [{**known[self._folded(name)], "name": name} for name in names]
 
-    def _folded(self, name: str) -> str:
-        return name if self._case_sensitive else name.lower()
-
     def _check_formatters(self, schema: TableSchema) -> None:
-        formatters = date_formatters(schema)
-        if formatters:
+        if formatters := date_formatters(schema):
             Periods(self._session, schema, formatters)
 
     def _change(
@@ -266,12 +255,12 @@ class Definer:
 
 def _struct(query: AnalyzedQuery, comments: Mapping[str, str]) -> list[FieldJson]:
     """The query's columns as nullable fields of Spark's struct JSON, with comments."""
-    found: list[FieldJson] = []
     fields: list[FieldJson] = json.loads(query.frame.schema.json())["fields"]
-    for field in fields:
-        comment = comments.get(field["name"], field["metadata"].get("comment"))
-        found.append({**field, "nullable": True, "metadata": {} if comment is None else {"comment": comment}})
-    return found
+    given = [comments.get(field["name"], field["metadata"].get("comment")) for field in fields]
+    return [
+        {**field, "nullable": True, "metadata": {} if comment is None else {"comment": comment}}
+        for field, comment in zip(fields, given, strict=True)
+    ]
 
 
 def _freshness(statement: CreateMaterializedTable) -> Freshness | None:

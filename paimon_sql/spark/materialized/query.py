@@ -7,8 +7,8 @@ table can be replaced by another state of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -45,14 +45,6 @@ _ROW_BY_ROW = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Generate
 """Plan nodes whose output for new input rows is exactly their new output rows."""
 
 
-@dataclass
-class _Source:
-    """A table in one position of a query: its proxy, and its original table, before a state of it was chosen."""
-
-    proxy: TableProxy
-    table: Table
-
-
 class AnalyzedQuery:
     """A query, analyzed in a session.
 
@@ -80,14 +72,15 @@ class AnalyzedQuery:
         patterns = jvm.singleton(_PATTERNS)
         self.changes_by_itself = not plan.deterministic() or bool(plan.containsPattern(patterns.CURRENT_LIKE()))
         self.untracked: str | None = None
-        self._sources: list[_Source] = []
+        # The tables by position in the query: the proxy, and its original table, before a state of it was chosen.
+        self._sources: list[tuple[TableProxy, Table]] = []
         self._pinned: dict[tuple[str, str], Snapshot | None] = {}
         self.source_names: set[str] = set()
         if plan.containsPattern(patterns.SQL_SCALAR_FUNCTION()):
             self.untracked = "a SQL function"
         self._views: set[str] = set()
         self._is_row_by_row = not plan.containsPattern(patterns.PLAN_EXPRESSION())
-        self._case_sensitive = session.case_sensitive
+        self._folded: Callable[[str], str] = str if session.case_sensitive else str.lower
         self._inspect(plan)
 
     def _inspect(self, plan: LogicalPlan) -> None:
@@ -115,7 +108,7 @@ class AnalyzedQuery:
         if isinstance(proxy, TableProxy) and self._is_plain(relation, proxy):
             if proxy.is_planned:
                 proxy = self._unshared(relation, proxy)
-            self._sources.append(_Source(proxy, proxy.table))
+            self._sources.append((proxy, proxy.table))
         else:
             self.untracked = self.untracked or name
 
@@ -140,18 +133,17 @@ class AnalyzedQuery:
     def pin(self) -> tuple[SourceState, ...]:
         """Pin all source tables to their latest snapshots; return their distinct states, sorted by name."""
         states: dict[tuple[str, str], SourceState] = {}
-        for source in self._sources:
-            table = source.table
+        for proxy, table in self._sources:
             key = (table.name, table.branch)
             if key not in states:
                 self._pinned[key] = table.snapshots.latest()
             states[key] = state_of(table, self._pinned[key])
-            source.proxy.read_as(pinned(table, self._pinned[key]))
+            proxy.read_as(pinned(table, self._pinned[key]))
         return tuple(states[key] for key in sorted(states))
 
     def since(self, before: Sequence[SourceState]) -> list[Comparison]:
         """The change of each pinned table since an earlier state, which has the same tables in the order of `pin`."""
-        tables = {(s.table.name, s.table.branch): s.table for s in self._sources}
+        tables = {(table.name, table.branch): table for _, table in self._sources}
         keys = sorted(self._pinned)
         return [compared(tables[k], self._pinned[k], b) for k, b in zip(keys, before, strict=True)]
 
@@ -162,14 +154,13 @@ class AnalyzedQuery:
     def narrow(self, now: Sequence[SourceState], before: Sequence[SourceState]) -> None:
         """Restrict all source tables to the rows added between two states."""
         ranges = {(n.table, n.branch): f"{b.snapshot},{n.snapshot}" for n, b in zip(now, before, strict=True)}
-        for source in self._sources:
-            table = source.table
+        for proxy, table in self._sources:
             given = {
                 INCREMENTAL_BETWEEN.key: ranges[table.name, table.branch],
                 INCREMENTAL_BETWEEN_SCAN_MODE.key: DELTA,
             }
             options = {**table.schema.options, **given}
-            source.proxy.read_as(replace(table, schema=replace(table.schema, options=options)))
+            proxy.read_as(replace(table, schema=replace(table.schema, options=options)))
 
     def rows_of(self, schema: TableSchema, name: str) -> DataFrame:
         """The rows in the columns of the materialized table, matched by name; other columns of the query are dropped.
@@ -206,9 +197,6 @@ class AnalyzedQuery:
     def _can_convert(self, found: DataType, target: DataType) -> bool:
         cast = self._jvm.singleton(f"{CATALYST}.expressions.Cast")
         return bool(cast.canANSIStoreAssign(self._jvm.struct(found.json()), self._jvm.struct(target.json())))
-
-    def _folded(self, name: str) -> str:
-        return name if self._case_sensitive else name.lower()
 
 
 _REGISTRIES = f"{CATALYST}.analysis"

@@ -152,14 +152,10 @@ class _Refresh:
             why = ", ".join(one.why for one in found) or "the query reads no table"
             return _Step(NONE, f"nothing to do, because {why}")
         why = ", ".join(one.why for one in changed)
-        if self._definition.mode == CONTINUOUS and self._is_append_only and query.takes_rows_alone(found):
+        is_append_only = not self._table.schema.has_key  # new rows never replace existing ones
+        if self._definition.mode == CONTINUOUS and is_append_only and query.takes_rows_alone(found):
             return _Step(INCREMENTAL, why, before)
         return _Step(FULL, why)
-
-    @property
-    def _is_append_only(self) -> bool:
-        """Whether new rows never replace existing rows of the table."""
-        return not self._table.schema.has_key
 
     def _partitions(self, chosen: PartitionChoice, why: str, *, scheduled: bool, dry_run: bool) -> RefreshResult:
         """Refresh some partitions fully."""

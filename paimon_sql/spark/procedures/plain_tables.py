@@ -64,15 +64,11 @@ class SessionTables:
         catalog = self._session.state.catalog()
         if not catalog.databaseExists(database):
             raise NoSuchDatabaseError(f"Spark's catalog {SESSION_CATALOG} has no database {database}.", name=database)
-        found: Seq[TableName] = catalog.listTables(
-            database, "*", False
-        )  # without temporary views, which are in every database
-        listed = [one.table() for one in self._jvm.items(found)]
-        return sorted(name for name in listed if not self._is_view(database, name))
-
-    def _is_view(self, database: str, name: str) -> bool:
-        catalog = self._session.state.catalog()
-        return str(catalog.getTableMetadata(self._identifier(database, name)).tableType().name()) == "VIEW"
+        # Without temporary views, which are in every database.
+        found: Seq[TableName] = catalog.listTables(database, "*", False)
+        names = [one.table() for one in self._jvm.items(found)]
+        metadata = catalog.getTableMetadata
+        return sorted(name for name in names if not _is_view(metadata(self._identifier(database, name))))
 
     def _identifier(self, database: str, name: str) -> TableName:
         return self._jvm.new(f"{CATALYST}.TableIdentifier", name, self._jvm.some(database))
@@ -103,11 +99,7 @@ class SessionTables:
         full = f"{SESSION_CATALOG}.{database}.{name}"
         storage, provider = found.storage(), found.provider()
         kind = str(provider.get()).lower() if provider.isDefined() else ""
-        if (
-            str(found.tableType().name()) == "VIEW"
-            or kind not in format_names()
-            or not storage.locationUri().isDefined()
-        ):
+        if _is_view(found) or kind not in format_names() or not storage.locationUri().isDefined():
             raise UnsupportedError(
                 f"{full} is not a table of Parquet, ORC or Avro files{f', but of {kind}' if kind else ''}.",
                 remedy="Use CREATE TABLE .. AS SELECT * FROM it.",
@@ -177,6 +169,10 @@ class SessionTables:
         catalog.dropTable(identifier, False, False)
 
 
+def _is_view(metadata: JavaObject) -> bool:
+    return str(metadata.tableType().name()) == "VIEW"
+
+
 def _files(file_io: FileIO, directory: str, spec: Mapping[str, str]) -> Iterator[PlainFile]:
     for status in file_io.list(directory):
         if not status.is_dir and _is_data(status):
@@ -199,9 +195,9 @@ def _found_files(below: Sequence[FileStatus], root: str, keys: Sequence[str]) ->
         InvalidInputError: a file is not in a partition of these keys.
     """
     for status in below:
-        spec = _spec(status.path[len(root) :])
-        hidden = any(part.startswith((".", "_")) for part in status.path[len(root) :].split("/") if "=" not in part)
-        if hidden:
+        below_root = status.path[len(root) :]
+        spec = _spec(below_root)
+        if any(part.startswith((".", "_")) for part in below_root.split("/") if "=" not in part):
             continue
         if tuple(spec) != tuple(keys):
             raise InvalidInputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
@@ -42,11 +43,6 @@ Catalogs = Callable[[], Mapping[str, Catalog]]
 """The Paimon catalogs of the session, by name."""
 
 
-def procedure_names() -> list[str]:
-    """The names of all procedures of ``sys``."""
-    return list(procedures())
-
-
 def describe_procedures() -> list[ProcedureInfo]:
     """All procedures, described by strings."""
     return [
@@ -75,7 +71,7 @@ def _sql(data_type: DataType) -> str:
     return data_type.as_nullable().sql()
 
 
-def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs: Catalogs) -> UnboundProcedureProxy:
+def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs: Catalogs) -> UnboundProxy:
     """Return the procedure of a name, ignoring case.
 
     Raises:
@@ -91,44 +87,76 @@ def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs
             name=called,
             remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
         )
-    return UnboundProcedureProxy(session, catalog, found, catalogs)
+    return UnboundProxy(ProcedureProxy(session, catalog, found, catalogs))
 
 
-class ProcedureProxy(Proxy):
-    """The common methods of unbound and bound procedures."""
-
-    def __init__(self, session: JvmSession, catalog: Catalog, procedure: Procedure, catalogs: Catalogs) -> None:
-        super().__init__(session.jvm)
-        self._catalogs = catalogs
-        self._catalog = catalog
-        self._session = session
-        self._procedure = procedure
-
-    def toString(self) -> str:
-        return self._procedure.name
-
-    def name(self) -> str:
-        return self._procedure.name
-
-    def description(self) -> str:
-        return describe(self._procedure)
-
-
-class UnboundProcedureProxy(ProcedureProxy):
+class UnboundProxy(Proxy):
     """An unbound procedure; it has only one signature."""
 
-    def bind(self, input_type: object) -> BoundProcedureProxy:
-        return BoundProcedureProxy(self._session, self._catalog, self._procedure, self._catalogs)
+    def __init__(self, bound: BoundProxy) -> None:
+        super().__init__(bound.jvm)
+        self._bound = bound
+
+    def toString(self) -> str:
+        return self._bound.procedure
+
+    def name(self) -> str:
+        return self._bound.procedure
+
+    def description(self) -> str:
+        return self._bound.description()
+
+    def bind(self, input_type: object) -> BoundProxy:
+        return self._bound
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
 
-class BoundProcedureProxy(ProcedureProxy):
-    """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly."""
+class BoundProxy(Proxy, ABC):
+    """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly.
+
+    Attributes:
+        procedure: the procedure's name.
+    """
+
+    procedure: str
+
+    def toString(self) -> str:
+        return self.procedure
+
+    def name(self) -> str:
+        return self.procedure
+
+    @abstractmethod
+    def description(self) -> str: ...
 
     def isDeterministic(self) -> bool:
         return False
+
+    @abstractmethod
+    def parameters(self) -> Sequence[JavaObject]: ...
+
+    @abstractmethod
+    def call(self, row: InternalRow) -> JavaIterator: ...
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.BoundProcedure"]
+
+
+class ProcedureProxy(BoundProxy):
+    """A procedure of Paimon."""
+
+    def __init__(self, session: JvmSession, catalog: Catalog, procedure: Procedure, catalogs: Catalogs) -> None:
+        super().__init__(session.jvm)
+        self.procedure = procedure.name
+        self._catalogs = catalogs
+        self._catalog = catalog
+        self._session = session
+        self._procedure = procedure
+
+    def description(self) -> str:
+        return describe(self._procedure)
 
     def parameters(self) -> Sequence[JavaObject]:
         parameters = [self._parameter(a) for a in self._procedure.arguments]
@@ -139,11 +167,9 @@ class BoundProcedureProxy(ProcedureProxy):
         values = row_values(row, [a.type for a in arguments])
         given = {a.name: v for a, v in zip(arguments, values, strict=True)}
         session = self._session
-        manager = session.state.catalogManager()
-        database = ".".join(manager.currentNamespace()) or "default"
         context = Context(
             self._catalog,
-            database,
+            ".".join(session.state.catalogManager().currentNamespace()) or "default",
             SparkExecutor(self.jvm),
             zone=session_zone(session),
             # The Thrift server interrupts the thread of a cancelled statement.
@@ -167,9 +193,6 @@ class BoundProcedureProxy(ProcedureProxy):
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         builder: JavaObject = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
         return (builder if argument.required else builder.defaultValue("NULL")).build()
-
-    class Java:
-        implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
 
 class MissingProcedureProxy(Proxy):
@@ -195,50 +218,17 @@ class MissingProcedureProxy(Proxy):
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
 
-class ExecuteProxy(Proxy):
-    """The unbound procedure."""
+class ExecuteProxy(BoundProxy):
+    """The internal procedure: executes the statement that a CALL carries, and returns its result."""
+
+    procedure = INTERNAL_PROCEDURE
 
     def __init__(self, context: StatementContext) -> None:
         super().__init__(context.session.jvm)
         self._context = context
 
-    def toString(self) -> str:
-        return INTERNAL_PROCEDURE
-
-    def name(self) -> str:
-        return INTERNAL_PROCEDURE
-
     def description(self) -> str:
         return "Executes a statement of Paimon's dialect."
-
-    def bind(self, input_type: object) -> BoundExecuteProxy:
-        return BoundExecuteProxy(self._context)
-
-    class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
-
-
-class BoundExecuteProxy(Proxy):
-    """The bound procedure: executes the statement that a CALL carries, and returns its result.
-
-    It must not be an unbound procedure as well: Spark's analyzer would bind it repeatedly.
-    """
-
-    def __init__(self, context: StatementContext) -> None:
-        super().__init__(context.session.jvm)
-        self._context = context
-
-    def toString(self) -> str:
-        return INTERNAL_PROCEDURE
-
-    def name(self) -> str:
-        return INTERNAL_PROCEDURE
-
-    def description(self) -> str:
-        return "Executes a statement of Paimon's dialect."
-
-    def isDeterministic(self) -> bool:
-        return False
 
     def parameters(self) -> Sequence[JavaObject]:
         text = self.jvm.struct('"string"')
@@ -259,6 +249,3 @@ class BoundExecuteProxy(Proxy):
         table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
         scan = LocalScanProxy(self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
         return self.jvm.java_list([scan]).iterator()
-
-    class Java:
-        implements = [f"{CATALOG}.procedures.BoundProcedure"]

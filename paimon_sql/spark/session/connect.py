@@ -22,13 +22,14 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.registry import normalized_warehouse
 from paimon_sql.errors import InvalidInputError, SetupError
+from paimon_sql.spark.session.attached import CATALOG_PREFIX, IMPLEMENTATION
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.session.notebook import in_notebook, show_in_notebook
 from paimon_sql.sql.text.secrets import SECRET_NAMES
 
 DEFAULT_CATALOG = "paimon"
 DEFAULT_WAREHOUSE = "warehouse"
-_CATALOG_PREFIX = "spark.sql.catalog."
+_WAREHOUSE = f"{CATALOG_PREFIX}{DEFAULT_CATALOG}.warehouse"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTORS_JAVA_OPTIONS = "spark.executor.extraJavaOptions"
 _PYTHON = "spark.pyspark.python"
@@ -66,13 +67,13 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: objec
             f"'{foreign[0]}' is not a setting of Spark, which would ignore it.",
             remedy=f"Names of settings begin with spark., as in **{{'spark.{foreign[0]}': …}}.",
         )
-    prefix = f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}."
+    prefix = f"{CATALOG_PREFIX}{DEFAULT_CATALOG}."
     path = normalized_warehouse(
-        warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE),
+        warehouse if warehouse is not None else settings.get(_WAREHOUSE, DEFAULT_WAREHOUSE),
         {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)},
     )
-    settings |= {_warehouse_key(): path}
-    settings.setdefault(_CATALOG_PREFIX + DEFAULT_CATALOG, "paimon_sql")
+    settings |= {_WAREHOUSE: path}
+    settings.setdefault(CATALOG_PREFIX + DEFAULT_CATALOG, IMPLEMENTATION)
     settings.setdefault("spark.sql.defaultCatalog", DEFAULT_CATALOG)
     if in_notebook():
         settings = _NOTEBOOK_SETTINGS | settings
@@ -94,9 +95,9 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
     """
     check_pyspark()
     for name, options in (catalogs or {}).items():
-        spark.conf.set(_CATALOG_PREFIX + name, "paimon_sql")
+        spark.conf.set(CATALOG_PREFIX + name, IMPLEMENTATION)
         for key, value in options.items():
-            spark.conf.set(f"{_CATALOG_PREFIX}{name}.{key}", str(value))
+            spark.conf.set(f"{CATALOG_PREFIX}{name}.{key}", str(value))
     Bridge.of(spark.sparkContext).attach(spark._jsparkSession)
     # PySpark logs each failing statement as a JSON line with its Java stack, in addition to raising the error.
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -134,7 +135,7 @@ def _without_catalogs(conf: SparkConf) -> SparkConf:
     They are passed on the JVM's command line, which all users of the machine can read.
     """
     result = SparkConf(loadDefaults=False)
-    return result.setAll([(k, v) for k, v in conf.getAll() if not k.startswith(_CATALOG_PREFIX)])
+    return result.setAll([(k, v) for k, v in conf.getAll() if not k.startswith(CATALOG_PREFIX)])
 
 
 def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
@@ -142,7 +143,7 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
     for key, value in settings.items():
         if session.conf.get(key, None) == value:
             continue
-        if not key.startswith((_CATALOG_PREFIX, "spark.paimon.")) and not session.conf.isModifiable(key):
+        if not key.startswith((CATALOG_PREFIX, "spark.paimon.")) and not session.conf.isModifiable(key):
             raise InvalidInputError(
                 f"Spark is already running, so {key} can no longer be set to '{value}'.",
                 remedy="Set it in the first connect() of the process.",
@@ -174,10 +175,6 @@ def _defaults(master: str) -> dict[str, str]:
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {_UNCHECKED}",
         _EXECUTORS_JAVA_OPTIONS: _UNCHECKED,
     }
-
-
-def _warehouse_key() -> str:
-    return f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}.warehouse"
 
 
 OLDEST_JAVA = 17

@@ -18,6 +18,7 @@ from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.engines.spark import WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED, WRITE_MERGE_SCHEMA
+from paimon_sql.format.options.values import Option
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.catalog_objects.functions import blob_column, register_functions
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Throwable
@@ -31,13 +32,7 @@ from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options
 from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
-from paimon_sql.sql.functions.catalog_functions import (
-    called_function,
-    calls_functions,
-    check_not_in_definition,
-    hide_session_functions,
-    rewrite_calls,
-)
+from paimon_sql.sql.functions import catalog_functions
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, may_need_rewrite, rewrite
 from paimon_sql.storage.format_tables import FormatTable
 
@@ -151,11 +146,11 @@ class ParserProxy(Proxy):
 
     def _with_functions(self, text: str) -> str:
         """Rewrite calls of catalog functions over columns to functions of the session, and register these."""
-        if not calls_functions(text):
-            return hide_session_functions(text) if self._has_functions else text
-        rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
+        if not catalog_functions.calls_functions(text):
+            return catalog_functions.hide_session_functions(text) if self._has_functions else text
+        rewritten, names = catalog_functions.rewrite_calls(text, self._context(self._catalogs()))
         if names:
-            check_not_in_definition(text, called_function(names[0]))
+            catalog_functions.check_not_in_definition(text, catalog_functions.called_function(names[0]))
             register_functions(self._session.python, names)
             self._has_functions = True
         return rewritten
@@ -195,20 +190,18 @@ class ParserProxy(Proxy):
 
     def _merges_schema(self, table: TableName) -> bool:
         """Whether the session's options enable schema merging for a table."""
-        if len(table) != 3:
-            return False
-        identifier = parse_identifier(table[1], table[2])
-        given = session_options(self._session, table[0], identifier)
-        return given.get(WRITE_MERGE_SCHEMA.key, "").lower() == "true"
+        return len(table) == 3 and self._is_set(table, WRITE_MERGE_SCHEMA)
 
     def _hive_columns(self, attached: AttachedSession, table: TableName) -> tuple[str, ...]:
         """The columns of a table if the session's options enable Hive-style dynamic partitions; otherwise empty."""
         found = _open(attached, table)
-        if found is None:
-            return ()
+        enabled = found is not None and self._is_set(table, WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED)
+        return found.schema.names if found is not None and enabled else ()
+
+    def _is_set(self, table: TableName, option: Option[bool]) -> bool:
+        """Whether the session's options for a table set an option to true."""
         given = session_options(self._session, table[0], parse_identifier(table[1], table[2]))
-        enabled = given.get(WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED.key, "").lower() == "true"
-        return found.schema.names if enabled else ()
+        return given.get(option.key, "").lower() == "true"
 
     def _query_columns(self, query: str) -> tuple[str, ...]:
         """The names of a query's columns in lower case; empty if it is invalid, which the statement itself reports."""

@@ -2,11 +2,6 @@
 
 These are ``saveAsTable``, ``writeTo`` and ``save`` to a path; INSERT .. BY NAME is a carried statement
 (`row_level/insert.py`).
-
-Spark passes the options of a ``DataFrameWriter`` only to the write, so that ``df.write.option("primary-key", "a")
-.saveAsTable("new")`` would ignore them, and it makes ``saveAsTable`` in mode ``overwrite`` a replacement of the table.
-Both are changed as in Paimon's connector (Paimon: ``PaimonTableAsSelectHelper``): table options become properties of
-the new table, and an existing table retains its definition, only its rows are overwritten.
 """
 
 from __future__ import annotations
@@ -79,9 +74,8 @@ class MergeSchemas(AnalysisRule):
 
     def rewrite(self, write: LogicalPlan) -> LogicalPlan:
         enabled = self._writer_option(write)
-        if enabled is None and WRITE_MERGE_SCHEMA.key not in self.session.conf.getAll().toString():
-            return write
-        if enabled == "false":
+        is_unset = enabled is None and WRITE_MERGE_SCHEMA.key not in self.session.conf.getAll().toString()
+        if is_unset or enabled == "false":
             return write
         relation = self._relation(write.table())
         if relation is None or not relation.identifier().isDefined():
@@ -120,16 +114,11 @@ class MergeSchemas(AnalysisRule):
         evolved = merge.apply(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)
         query = write.query() if filled is frame else filled._jdf.queryExecution().analyzed()
-        written = jvm.cls(RELATION).create(
-            MergedTableProxy(self.session, evolved), relation.catalog(), relation.identifier()
-        )
-        merged: LogicalPlan = write.withNewTable(with_parts(jvm, written, options=relation.options())).withNewQuery(
-            query
-        )
-        return merged
+        proxy = MergedTableProxy(self.session, evolved)
+        written = jvm.cls(RELATION).create(proxy, relation.catalog(), relation.identifier())
+        return write.withNewTable(with_parts(jvm, written, options=relation.options())).withNewQuery(query)
 
 
-_PLANS = f"{CATALYST}.plans.logical"
 _CREATE, _REPLACE = "CreateTableAsSelect", "ReplaceTableAsSelect"
 _SPEC, _OPTIONS_ARGUMENT = 3, 4
 """The positions of the table's specification and of the write's options among the members of both plans."""
@@ -147,7 +136,13 @@ class Session(Protocol):
 
 
 class TableAsSelect(PlanRule):
-    """Adds the writer's options to new tables, and retains the definition of tables that a frame overwrites."""
+    """Adds the writer's options to new tables, and retains the definition of tables that a frame overwrites.
+
+    Spark passes the options of a ``DataFrameWriter`` only to the write, so that ``df.write.option("primary-key", "a")
+    .saveAsTable("new")`` would ignore them, and it makes ``saveAsTable`` in mode ``overwrite`` a replacement of the
+    table. Both are changed as in Paimon's connector (Paimon: ``PaimonTableAsSelectHelper``): table options become
+    properties of the new table, and an existing table retains its definition, only its rows are overwritten.
+    """
 
     roots = frozenset((_CREATE, _REPLACE))
 
@@ -173,10 +168,8 @@ class TableAsSelect(PlanRule):
 
         The plans of all three are equal; Paimon's connector inspects the stack trace as well.
         """
-        thread = self.jvm.cls("java.lang.Thread").currentThread()
-        show = self.jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
-        trace = str(show(thread.getStackTrace()))
-        return ".DataFrameWriter." in trace
+        trace = self.jvm.cls("java.lang.Thread").currentThread().getStackTrace()
+        return ".DataFrameWriter." in str(self.jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")(trace))
 
     def _existing(self, catalog: CatalogProxy, identifier: Ident, parts: TableName) -> SchemaTable | None:
         """The Paimon table of that name; None if there is none."""
@@ -188,7 +181,7 @@ class TableAsSelect(PlanRule):
     def _overwriting(self, table: SchemaTable, parts: TableName, plan: LogicalPlan) -> LogicalPlan:
         """The write by name that overwrites a table with a query's rows, in the session's overwrite mode."""
         jvm, session = self.jvm, self._attached.session
-        no_options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({}))
+        no_options = jvm.new(_OPTIONS, jvm.java_map({}))
         relation = jvm.new(f"{CATALYST}.analysis.UnresolvedRelation", jvm.seq(parts), no_options, False)
         mode, arguments = session.state.conf().partitionOverwriteMode(), (relation, plan.query())
         if table.table.schema.partition_keys and mode.toString() == "DYNAMIC":

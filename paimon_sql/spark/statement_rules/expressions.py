@@ -1,12 +1,4 @@
-"""Rules that replace expressions: ``input_file_name()`` over Paimon tables, and casts of variant paths.
-
-The function reads a thread-local variable that only Spark's file readers in the JVM set, not Python workers or the
-driver. A merged row comes from several files: over tables with merge on read the function remains Spark's, and is empty
-where workers read.
-
-Both return the same values and the same errors. Spark pushes the function down to a scan, but not a path that is
-extracted as a variant if it is the only use of the column.
-"""
+"""Rules that replace expressions: ``input_file_name()`` over Paimon tables, and casts of variant paths."""
 
 from __future__ import annotations
 
@@ -30,7 +22,12 @@ _NAME = f"coalesce(if(startswith({_PATH}, '/'), concat('file://', {_PATH}), {_PA
 
 
 class FileNames(AnalysisRule):
-    """Makes ``input_file_name()`` return the data file of each row, regardless of the reader."""
+    """Makes ``input_file_name()`` return the data file of each row, regardless of the reader.
+
+    The function reads a thread-local variable that only Spark's file readers in the JVM set, not Python workers or the
+    driver. A merged row comes from several files: over tables with merge on read the function remains Spark's, and is
+    empty where workers read.
+    """
 
     stage = RESOLUTION
     compiled = "paimon.FileNameRule"
@@ -79,7 +76,11 @@ _TRIES = "TRY"
 
 
 class VariantCasts(AnalysisRule):
-    """Replaces ``v:a::int`` by ``variant_get(v, '$.a', 'int')``."""
+    """Replaces ``v:a::int`` by ``variant_get(v, '$.a', 'int')``.
+
+    Both return the same values and the same errors. Spark pushes the function down to a scan, but not a path that is
+    extracted as a variant if it is the only use of the column.
+    """
 
     stage = RESOLUTION
     compiled = "paimon.VariantCastRule"
@@ -95,10 +96,11 @@ class VariantCasts(AnalysisRule):
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         # Only in a resolved plan: before that, HAVING and ORDER BY match the written expressions of an aggregation, and
         # Spark derives column names from them.
-        return transform_up(self.jvm, plan, self._with_merged_casts) if plan.resolved() else plan
-
-    def _with_merged_casts(self, plan: LogicalPlan, children: Sequence[LogicalPlan]) -> LogicalPlan:
-        return with_expressions(self.jvm, plan, self._merged) if children else plan
+        if not plan.resolved():
+            return plan
+        return transform_up(
+            self.jvm, plan, lambda node, children: with_expressions(self.jvm, node, self._merged) if children else node
+        )
 
     def _merged(self, cast: Expression) -> Expression:
         if cast.getClass().getName() != _CAST:

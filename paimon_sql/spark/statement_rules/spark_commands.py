@@ -8,7 +8,6 @@ SQL and from DataFrames; each passes the optimizer before it is executed. A new 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -28,21 +27,9 @@ _ROWS = f"{CATALYST}.plans.logical.LocalRelation"
 _DESCRIBES = "org.apache.spark.sql.execution.datasources.v2.ShowTablesExtendedExec"
 
 
-class Command(ABC):
-    """The check of one kind of Spark's own commands."""
-
-    @abstractmethod
-    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
-        """The plan to execute: the command itself, or rows that replace its result.
-
-        Raises:
-            UnsupportedError: the command is refused.
-        """
-
-
 @dataclass(frozen=True)
-class CreateCommand(Command):
-    """A command that creates a table or view.
+class CreateCommand:
+    """The check of a command that creates a table or view.
 
     Attributes:
         target: the ``TableIdentifier`` to create; None if nothing is created in a catalog.
@@ -56,7 +43,7 @@ class CreateCommand(Command):
     writes: Callable[[LogicalPlan], bool] = lambda command: False
     source: Callable[[LogicalPlan], TableName | None] = lambda command: None
 
-    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
+    def __call__(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         target = self.target(command)
         if target is None:
             return command
@@ -74,49 +61,43 @@ class CreateCommand(Command):
         raise_java(rule.jvm.new(f"{CATALYST}.analysis.TableAlreadyExistsException", ident))
 
 
-class SaveCommand(Command):
+def check_save(command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
     """``saveAsTable`` over an ordinary table, which Spark drops before it checks whether it can create the new one."""
-
-    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
-        description = command.tableDesc()
-        if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
-            raise UnsupportedError(
-                f"{SESSION_CATALOG}.{'.'.join(rule.named(description.identifier()))} is not a Paimon table.",
-                remedy="DROP it first.",
-            )
-        return command
+    description = command.tableDesc()
+    if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
+        raise UnsupportedError(
+            f"{SESSION_CATALOG}.{'.'.join(rule.named(description.identifier()))} is not a Paimon table.",
+            remedy="DROP it first.",
+        )
+    return command
 
 
-class DropDatabaseCommand(Command):
+def check_drop_database(command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
     """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
-
-    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
-        database = str(command.databaseName())
-        if rule.has_tables(database):
-            raise UnsupportedError(
-                f"Database {database} contains Paimon tables, which this command does not support.",
-                remedy="RESET spark.sql.legacy.useV1Command.",
-            )
-        return command
+    database = str(command.databaseName())
+    if rule.has_tables(database):
+        raise UnsupportedError(
+            f"Database {database} contains Paimon tables, which this command does not support.",
+            remedy="RESET spark.sql.legacy.useV1Command.",
+        )
+    return command
 
 
-class ListCommand(Command):
+def check_list(command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
     """SHOW TABLE EXTENDED: Paimon's tables are added to those of Spark's own catalog."""
-
-    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
-        if not command.isExtended() or command.partitionSpec().isDefined():
-            return command
-        found: Option[str] = command.databaseName()
-        database = found.get() if found.isDefined() else rule.current_database()
-        ours = rule.described(database, str(command.tableIdentifierPattern().get()), command.output())
-        if not ours:
-            return command
-        relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
-        sparks: Seq[InternalRow] = relation.fromExternalRows(command.output(), command.run(rule.session.java)).data()
-        # Spark's rows may include Paimon's tables from a shared metastore.
-        rows = _by_name(jvm.items(sparks)) | ours
-        listed = [rows[key] for key in sorted(rows)]
-        return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
+    if not command.isExtended() or command.partitionSpec().isDefined():
+        return command
+    found: Option[str] = command.databaseName()
+    database = found.get() if found.isDefined() else rule.current_database()
+    ours = rule.described(database, str(command.tableIdentifierPattern().get()), command.output())
+    if not ours:
+        return command
+    relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
+    sparks: Seq[InternalRow] = relation.fromExternalRows(command.output(), command.run(rule.session.java)).data()
+    # Spark's rows may include Paimon's tables from a shared metastore.
+    rows = _by_name(jvm.items(sparks)) | ours
+    listed = [rows[key] for key in sorted(rows)]
+    return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
 
 
 def _by_name(rows: Iterable[InternalRow]) -> dict[tuple[bool, str], InternalRow]:
@@ -138,7 +119,11 @@ def _writes(command: LogicalPlan) -> bool:
     return command.mode().name() in ("Append", "Overwrite")
 
 
-COMMANDS: dict[str, Command] = {
+Check = Callable[[LogicalPlan, "PaimonTableCommands"], LogicalPlan]
+"""The check of one kind of Spark's own commands: the plan to execute, which is the command or rows that replace its
+result. It raises UnsupportedError for a command that is refused."""
+
+COMMANDS: dict[str, Check] = {
     "CreateDataSourceTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
     "CreateTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
     "CreateDataSourceTableAsSelectCommand": CreateCommand(lambda c: c.table().identifier(), _ignores, _writes),
@@ -146,9 +131,9 @@ COMMANDS: dict[str, Command] = {
     "CreateTableLikeCommand": CreateCommand(lambda c: c.targetTable(), lambda c: bool(c.ifNotExists())),
     "CreateViewCommand": CreateCommand(_persistent_view, lambda c: bool(c.allowExisting())),
     "AlterTableRenameCommand": CreateCommand(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
-    "SaveAsV1TableCommand": SaveCommand(),
-    "DropDatabaseCommand": DropDatabaseCommand(),
-    "ShowTablesCommand": ListCommand(),
+    "SaveAsV1TableCommand": check_save,
+    "DropDatabaseCommand": check_drop_database,
+    "ShowTablesCommand": check_list,
 }
 """The checked commands, by the names of their classes."""
 
@@ -169,7 +154,7 @@ class PaimonTableCommands(PlanRule):
         self._shared = shared
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
-        return COMMANDS[plan.getClass().getSimpleName()].check_statement(plan, self)
+        return COMMANDS[plan.getClass().getSimpleName()](plan, self)
 
     def is_paimon_table(self, database: str, name: str) -> bool:
         """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""

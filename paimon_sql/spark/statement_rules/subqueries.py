@@ -1,11 +1,4 @@
-"""Rules for subqueries: recursive common tables in inserts, and scalar subqueries that Spark can merge.
-
-Spark inlines other common tables. It leaves a recursive one above all inserts, but passes each write of a Paimon table
-only that table's query, which would no longer find it.
-
-Spark merges ``(SELECT count(*) FROM t WHERE a > 1)`` and ``(SELECT avg(b) FROM t WHERE a > 1)`` if their scans are
-equal. Spark prunes the columns of its own file scans after the merge, but those of catalog tables before it.
-"""
+"""Rules for subqueries: recursive common tables in inserts, and scalar subqueries that Spark can merge."""
 
 from __future__ import annotations
 
@@ -23,22 +16,26 @@ from paimon_sql.spark.rules.compiled_rule import NODE, compiled_exchange
 from paimon_sql.spark.rules.optimizer import with_leaves, with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
 
-_LOGICAL_PLANS = f"{CATALYST}.plans.logical"
+_PLANS = f"{CATALYST}.plans.logical"
 
 
 class CommonTables(AnalysisRule):
-    """Moves recursive common tables into each insert of a statement with several."""
+    """Moves recursive common tables into each insert of a statement with several.
+
+    Spark inlines other common tables. It leaves a recursive one above all inserts, but passes each write of a Paimon
+    table only that table's query, which would no longer find it.
+    """
 
     stage = BEFORE_RESOLUTION
     compiled = "paimon.CommonTablesRule"
     condition = (
         f"""
             private boolean matches({NODE} plan) {{
-                if (!(plan instanceof {_LOGICAL_PLANS}.WithCTE)) return false;
-                {_LOGICAL_PLANS}.WithCTE with = ({_LOGICAL_PLANS}.WithCTE) plan;
-                if (!(with.plan() instanceof {_LOGICAL_PLANS}.Union)) return false;
+                if (!(plan instanceof {_PLANS}.WithCTE)) return false;
+                {_PLANS}.WithCTE with = ({_PLANS}.WithCTE) plan;
+                if (!(with.plan() instanceof {_PLANS}.Union)) return false;
                 scala.collection.Iterator inserts = with.plan().children().iterator();
-                while (inserts.hasNext()) if (!(inserts.next() instanceof {_LOGICAL_PLANS}.CTEInChildren)) return false;
+                while (inserts.hasNext()) if (!(inserts.next() instanceof {_PLANS}.CTEInChildren)) return false;
                 return true;
             }}""",
     )
@@ -50,7 +47,6 @@ class CommonTables(AnalysisRule):
         return union.withNewChildren(self.jvm.seq(inserts))
 
 
-_PLANS = f"{CATALYST}.plans.logical"
 _PLAN = f"{_PLANS}.LogicalPlan"
 _SCALAR = f"{CATALYST}.expressions.ScalarSubquery"
 _PATTERNS = f"{CATALYST}.trees.TreePattern"
@@ -58,13 +54,13 @@ _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _NAME, _PART, _SUBQUERY = (chr(code) for code in (31, 30, 29))
 _SUBQUERIES, _EXCHANGE = "paimon.AlikeSubqueries", "paimon.SubqueryExchange"
 _NAMES = f"""
-    private static void names({_PLAN} plan, StringBuilder told) {{
+    private static void names({_PLAN} plan, StringBuilder text) {{
         scala.collection.Iterator each = plan.references().iterator();
-        while (each.hasNext()) told.append((({CATALYST}.expressions.Attribute) each.next()).name()).append((char) 31);
+        while (each.hasNext()) text.append((({CATALYST}.expressions.Attribute) each.next()).name()).append((char) 31);
     }}"""
 _DESCRIBE = f"""
-    public static String told({_PLAN} plan, java.util.List found) {{
-        StringBuilder told = new StringBuilder();
+    public static String described({_PLAN} plan, java.util.List found) {{
+        StringBuilder text = new StringBuilder();
         scala.collection.Iterator each = plan.subqueriesAll().iterator();
         while (each.hasNext()) {{
             Object subquery = each.next();
@@ -82,11 +78,11 @@ _DESCRIBE = f"""
                 below = ({_PLAN}) (({_PLANS}.UnaryNode) below).child();
             }}
             if (!(below instanceof {RELATION})) continue;
-            told.append(filters).append((char) 30).append(wanted).append((char) 29);
+            text.append(filters).append((char) 30).append(wanted).append((char) 29);
             found.add(subquery);
             found.add(below);
         }}
-        return told.toString();
+        return text.toString();
     }}"""
 _REPLACEMENT = f"""
     private Object instead(Object expression) {{
@@ -98,7 +94,11 @@ _CONDITION = f"private boolean matches({NODE} plan) {{ return plan.containsPatte
 
 
 class ShareSubqueryColumns(AnalysisRule):
-    """Makes scalar subqueries with the same rows of a Paimon table read the columns of all of them."""
+    """Makes scalar subqueries with the same rows of a Paimon table read the columns of all of them.
+
+    Spark merges ``(SELECT count(*) FROM t WHERE a > 1)`` and ``(SELECT avg(b) FROM t WHERE a > 1)`` if their scans are
+    equal. Spark prunes the columns of its own file scans after the merge, but those of catalog tables before it.
+    """
 
     stage = RESOLUTION
     compiled = "paimon.AlikeSubqueriesRule"
@@ -153,7 +153,7 @@ class ShareSubqueryColumns(AnalysisRule):
     def _compiled_description(self) -> JavaMethod:
         def compiled() -> JavaMethod:
             compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _DESCRIBE), beside=_PLAN)
-            return self.jvm.static(_SUBQUERIES, "told")
+            return self.jvm.static(_SUBQUERIES, "described")
 
         return self.jvm.constant("looks for alike subqueries", compiled)
 

@@ -14,79 +14,70 @@ from paimon_sql.spark.execution.carried_statement import Answer, Runner, Stateme
 from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
-from paimon_sql.sql.statements.tables.materialized import (
-    ChangeMaterializedQuery,
-    CreateMaterializedTable,
-    DropMaterializedTable,
-    RefreshMaterializedTable,
-    ResumeMaterializedTable,
-    ShowCreateMaterializedTable,
-    ShowMaterializedTables,
-    SuspendMaterializedTable,
-)
+from paimon_sql.sql.statements.tables import materialized as sql
 from paimon_sql.sql.text.names import Wildcard, quote_name, string_sql, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
 from paimon_sql.system_tables.catalog.materialized_tables import materialized_names
 
 
-class RunCreateMaterialized(Runner[CreateMaterializedTable]):
+class RunCreateMaterialized(Runner[sql.CreateMaterializedTable]):
     """CREATE MATERIALIZED TABLE."""
 
-    statement = CreateMaterializedTable
+    statement = sql.CreateMaterializedTable
 
-    def run(self, statement: CreateMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.CreateMaterializedTable, context: StatementContext) -> Answer:
         Definer(context).create(statement)
         return Answer()
 
 
-class RunChangeMaterializedQuery(Runner[ChangeMaterializedQuery]):
+class RunChangeMaterializedQuery(Runner[sql.ChangeMaterializedQuery]):
     """ALTER MATERIALIZED TABLE .. AS."""
 
-    statement = ChangeMaterializedQuery
+    statement = sql.ChangeMaterializedQuery
 
-    def run(self, statement: ChangeMaterializedQuery, context: StatementContext) -> Answer:
+    def run(self, statement: sql.ChangeMaterializedQuery, context: StatementContext) -> Answer:
         Definer(context).redefine(statement)
         return Answer()
 
 
-class RunSuspendMaterialized(Runner[SuspendMaterializedTable]):
+class RunSuspendMaterialized(Runner[sql.SuspendMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. SUSPEND."""
 
-    statement = SuspendMaterializedTable
+    statement = sql.SuspendMaterializedTable
 
-    def run(self, statement: SuspendMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.SuspendMaterializedTable, context: StatementContext) -> Answer:
         Definer(context).suspend(context.identifier(statement.table))
         return Answer()
 
 
-class RunResumeMaterialized(Runner[ResumeMaterializedTable]):
+class RunResumeMaterialized(Runner[sql.ResumeMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. RESUME."""
 
-    statement = ResumeMaterializedTable
+    statement = sql.ResumeMaterializedTable
 
-    def run(self, statement: ResumeMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.ResumeMaterializedTable, context: StatementContext) -> Answer:
         Definer(context).resume(context.identifier(statement.table), statement.options)
         return Answer()
 
 
-class RunRefreshMaterialized(Runner[RefreshMaterializedTable]):
+class RunRefreshMaterialized(Runner[sql.RefreshMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. REFRESH; the result is that of the procedure."""
 
-    statement = RefreshMaterializedTable
+    statement = sql.RefreshMaterializedTable
 
-    def run(self, statement: RefreshMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.RefreshMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)
         refresher = SessionRefresher(context.session, context.catalog)
         done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
         return Answer(RefreshProcedure.results, [astuple(RefreshProcedure.Result.of(identifier, done))])
 
 
-class RunDropMaterialized(Runner[DropMaterializedTable]):
+class RunDropMaterialized(Runner[sql.DropMaterializedTable]):
     """DROP MATERIALIZED TABLE."""
 
-    statement = DropMaterializedTable
+    statement = sql.DropMaterializedTable
 
-    def run(self, statement: DropMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.DropMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)
         refuse_branches_and_system_tables(identifier, "dropped")
         try:
@@ -102,12 +93,12 @@ class RunDropMaterialized(Runner[DropMaterializedTable]):
         return Answer()
 
 
-class RunShowMaterializedTables(Runner[ShowMaterializedTables]):
+class RunShowMaterializedTables(Runner[sql.ShowMaterializedTables]):
     """SHOW MATERIALIZED TABLES, with the columns of SHOW TABLES."""
 
-    statement = ShowMaterializedTables
+    statement = sql.ShowMaterializedTables
 
-    def run(self, statement: ShowMaterializedTables, context: StatementContext) -> Answer:
+    def run(self, statement: sql.ShowMaterializedTables, context: StatementContext) -> Answer:
         database = ".".join(statement.database[1:])
         names = [] if database.lower() == SYSTEM_DATABASE else materialized_names(context.catalog, database)
         pattern = _pattern(statement.pattern)
@@ -115,12 +106,12 @@ class RunShowMaterializedTables(Runner[ShowMaterializedTables]):
         return Answer(columns, [(database, name) for name in names if pattern.fullmatch(name)])
 
 
-class RunShowCreateMaterialized(Runner[ShowCreateMaterializedTable]):
+class RunShowCreateMaterialized(Runner[sql.ShowCreateMaterializedTable]):
     """SHOW CREATE MATERIALIZED TABLE."""
 
-    statement = ShowCreateMaterializedTable
+    statement = sql.ShowCreateMaterializedTable
 
-    def run(self, statement: ShowCreateMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.ShowCreateMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)
         return Answer.of_names("createtab_stmt", [_create_sql(context, identifier)])
 

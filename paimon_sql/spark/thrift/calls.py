@@ -68,12 +68,11 @@ class GetSchemas(MetadataCall):
 
     def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
         catalog, database = _text(arguments[0]), NamePattern(_text(arguments[1]))
-        own = [(of, found) for of, found in listing.databases(catalog, database)]
         sparks = [(SESSION_CATALOG, str(found)) for found, of in known if _is_sparks(of, listing)]
-        is_asked = catalog in (None, "", SESSION_CATALOG)
+        is_requested = catalog in (None, "", SESSION_CATALOG)
         # If spark_catalog is attached, both return its databases.
-        matching = {name for name in sparks if is_asked and database.matches(name[1])}
-        return [[found, of] for of, found in sorted(matching.union(own))]
+        matching = {name for name in sparks if is_requested and database.matches(name[1])}
+        return [[found, of] for of, found in sorted(matching.union(listing.databases(catalog, database)))]
 
 
 class GetTables(MetadataCall):
@@ -150,13 +149,8 @@ class GetCrossReference(MetadataCall):
 
 
 CALLS: tuple[MetadataCall, ...] = (
-    GetCatalogs(),
-    GetSchemas(),
-    GetTables(),
-    GetColumns(),
-    GetTableTypes(),
-    GetPrimaryKeys(),
-    GetCrossReference(),
+    *(GetCatalogs(), GetSchemas(), GetTables(), GetColumns(), GetTableTypes()),
+    *(GetPrimaryKeys(), GetCrossReference()),
 )
 
 
@@ -194,29 +188,11 @@ def _column_row(relation: Relation, field: DataField, position: int) -> Row:
     kind = spark_type(field.type)
     described = jdbc_type(kind)
     return [
-        relation.catalog,
-        relation.database,
-        relation.name,
-        field.name,
-        described.code,
-        type_name(kind),
-        described.size,
-        None,
-        described.digits,
-        described.radix,
-        _NULLABLE if field.type.nullable else _NO_NULLS,
-        field.description or "",
-        default_sql(field),
-        None,
-        None,
-        None,
-        position,
-        "YES" if field.type.nullable else "NO",
-        None,
-        None,
-        None,
-        None,
-        "NO",
+        *(relation.catalog, relation.database, relation.name, field.name),
+        *(described.code, type_name(kind), described.size, None, described.digits, described.radix),
+        *(_NULLABLE if field.type.nullable else _NO_NULLS, field.description or "", default_sql(field)),
+        *(None, None, None, position, "YES" if field.type.nullable else "NO"),
+        *(None, None, None, None, "NO"),
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from paimon_sql.errors import PaimonError
@@ -30,7 +32,7 @@ def operation_manager(bridge: Bridge, sessions: JavaObject) -> JavaObject:
         sessions: the ``ConcurrentHashMap`` of the connections' Spark sessions.
     """
     jvm = bridge.jvm
-    makers = {call.maker: _Maker(bridge, call).operation for call in CALLS}
+    makers = {call.maker: partial(_operation, bridge, call) for call in CALLS}
     manager = subclass_instance(jvm, "org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager", makers)
     # Its constructor looks for this field in the parent of the created class, which for a subclass is the wrong one.
     operations = jvm.java_class(_MANAGER).getDeclaredField("handleToOperation")
@@ -40,75 +42,63 @@ def operation_manager(bridge: Bridge, sessions: JavaObject) -> JavaObject:
     return manager
 
 
-class _Maker:
-    """Creates the operations of one metadata call."""
-
-    def __init__(self, bridge: Bridge, call: MetadataCall) -> None:
-        self._bridge = bridge
-        self._jvm = bridge.jvm
-        self._call = call
-
-    def operation(self, manager: JavaObject, arguments: Sequence[object], _: object) -> JavaObject:
-        """Create the operation of a call and register it with the manager."""
-        connection, *given = cast(Sequence[JavaObject], arguments)
-        session = manager.sessionToContexts().get(connection.getSessionHandle())
-        if session is None:
-            raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", "The connection is closed."))
-        client = [a if a is None or isinstance(a, str) else list(cast(Sequence[str], a)) for a in given]
-        answer = MetadataAnswer(self._bridge, self._call, session, client)
-        first: tuple[object, ...] = (session, connection) if self._call.of_spark else (connection,)
-        patterns = [_spark_pattern(argument) for argument in given]
-        result = subclass_instance(self._jvm, self._call.operation, {"runInternal": answer.run}, *first, *patterns)
-        manager.handleToOperation().put(result.getHandle(), result)
-        return result
+def _operation(
+    bridge: Bridge, call: MetadataCall, manager: JavaObject, arguments: Sequence[object], _: object
+) -> JavaObject:
+    """Create the operation of a call and register it with the manager."""
+    jvm = bridge.jvm
+    connection, *given = cast(Sequence[JavaObject], arguments)
+    session = manager.sessionToContexts().get(connection.getSessionHandle())
+    if session is None:
+        raise_java(jvm.new(f"{_HIVE}.HiveSQLException", "The connection is closed."))
+    client = [a if a is None or isinstance(a, str) else list(cast(Sequence[str], a)) for a in given]
+    answer = MetadataAnswer(bridge, call, session, client)
+    first: tuple[object, ...] = (session, connection) if call.of_spark else (connection,)
+    patterns = map(_spark_pattern, given)
+    result = subclass_instance(jvm, call.operation, {"runInternal": answer.run}, *first, *patterns)
+    manager.handleToOperation().put(result.getHandle(), result)
+    return result
 
 
+@dataclass(frozen=True)
 class MetadataAnswer:
     """The execution of one operation.
 
-    Args:
+    Attributes:
         bridge: the bridge, for the catalogs of sessions.
         call: the metadata call.
         session: the JVM session of the connection.
         arguments: the client's arguments of the call.
     """
 
-    def __init__(
-        self, bridge: Bridge, call: MetadataCall, session: ClassicSession, arguments: Sequence[GivenArgument]
-    ) -> None:
-        self._bridge = bridge
-        self._jvm = bridge.jvm
-        self._call = call
-        self._session = session
-        self._arguments = arguments
+    bridge: Bridge
+    call: MetadataCall
+    session: ClassicSession
+    arguments: Sequence[GivenArgument]
 
     def run(self, operation: JavaObject, _: object, proceed: Callable[[], object]) -> None:
         """The operation's ``runInternal``."""
         known: list[Row] = []
         field, empty = private_field(operation, "rowSet")
-        if self._call.of_spark:
+        if self.call.of_spark:
             proceed()
-            known = self._read(empty)
+            known = json.loads(str(_json(self.bridge.jvm).writeValueAsString(empty.iterator())))
         else:
             self._state(operation, "RUNNING")
         field.set(operation, self._row_set(operation, self._rows(known)))
-        if not self._call.of_spark:
+        if not self.call.of_spark:
             self._state(operation, "FINISHED")
 
     def _rows(self, known: list[Row]) -> list[Row]:
-        listing = Listing(self._bridge.session(self._session).all())
+        listing = Listing(self.bridge.session(self.session).all())
         try:
-            return self._call.rows(listing, self._arguments, known)
+            return self.call.rows(listing, self.arguments, known)
         except (PaimonError, OSError) as error:
-            raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", str(error)))
-
-    def _read(self, row_set: JavaObject) -> list[Row]:
-        rows: list[Row] = json.loads(str(_json(self._jvm).writeValueAsString(row_set.iterator())))
-        return rows
+            raise_java(self.bridge.jvm.new(f"{_HIVE}.HiveSQLException", str(error)))
 
     def _row_set(self, operation: JavaObject, rows: list[Row]) -> JavaObject:
         """The rows as the server's row set; one JSON string passes all rows, since a call per row would be slow."""
-        jvm = self._jvm
+        jvm = self.bridge.jvm
         _, schema = private_field(operation, "RESULT_SET_SCHEMA")
         row_set: JavaObject = jvm.static(f"{_HIVE}.RowSetFactory", "create")(
             schema, operation.getProtocolVersion(), False
@@ -117,7 +107,7 @@ class MetadataAnswer:
         return row_set
 
     def _state(self, operation: JavaObject, name: str) -> None:
-        jvm = self._jvm
+        jvm = self.bridge.jvm
         kind = jvm.java_class(f"{_HIVE}.OperationState")
         # It is protected, and Py4J finds only public methods by name.
         method = jvm.java_class(f"{_HIVE}.operation.Operation").getDeclaredMethod(

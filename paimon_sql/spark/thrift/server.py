@@ -1,10 +1,4 @@
-"""Spark's Thrift server in the JVM of a session: a new session per connection, and timeouts of connections.
-
-Hive's server waits forever for the first byte of a connection, and each waiting connection occupies a thread. A small
-class in the JVM (decision 9) wraps the server's event handler: a connection starts with the login timeout, and gets the
-timeout of idle sessions when its transport is open: for all kinds of authentication except ``NOSASL``, that is after
-authentication.
-"""
+"""Spark's Thrift server in the JVM of a session: a new session per connection, and timeouts of connections."""
 
 from __future__ import annotations
 
@@ -62,16 +56,16 @@ class ThriftServer:
         SetupError: the server did not start, because the port is in use or an option is invalid.
     """
 
-    def __init__(self, session: SparkSession, options: Mapping[str, str] | None = None) -> None:
-        if foreign := [name for name in options or {} if not name.startswith(PREFIX)]:
+    def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
+        if foreign := [name for name in options if not name.startswith(PREFIX)]:
             raise InvalidInputError(f"'{foreign[0]}' is not an option of the Thrift server: names begin with {PREFIX}")
         self._bridge = Bridge.of(session.sparkContext)
         self._jvm = self._bridge.jvm
         self._logs = TemporaryDirectory(prefix="paimon-sql-operations-", ignore_cleanup_errors=True)
         self._scratch = TemporaryDirectory(prefix="paimon-sql-scratch-", ignore_cleanup_errors=True)
-        self._process_options = [name for name in options or {} if name.startswith(_AUTHENTICATION)]
+        self._process_options = [name for name in options if name.startswith(_AUTHENTICATION)]
         try:
-            self._server = self._start(session._jsparkSession, options or {})
+            self._server = self._start(session._jsparkSession, options)
         except Py4JJavaError as error:
             self._clean_up()
             raise SetupError(
@@ -254,6 +248,11 @@ _CONSTRUCTOR = f"""public TimedConnections({_HANDLER} inner, Object service, int
 
 def limit_connections(jvm: Jvm, frontend: JavaObject, conf: JavaObject) -> None:
     """Set timeouts of a server's connections; call this before the server starts.
+
+    Hive's server waits forever for the first byte of a connection, and each waiting connection occupies a thread. A
+    small class in the JVM (decision 9) wraps the server's event handler: a connection starts with the login timeout,
+    and gets the timeout of idle sessions when its transport is open: for all kinds of authentication except ``NOSASL``,
+    that is after authentication.
 
     The options are ``hive.server2.thrift.login.timeout`` and ``hive.server2.idle.session.timeout``.
 

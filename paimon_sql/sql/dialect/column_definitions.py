@@ -1,11 +1,4 @@
-"""Parsing of column definitions and data types, in Flink's, Paimon's and Spark's spelling.
-
-Spark does not know ``TIMESTAMP(3)``, ``BYTES``, ``MULTISET<INT>``, ``INT ARRAY``, ``ROW<a INT 'comment'>`` or
-``ARRAY<INT NOT NULL>``. The node of such a type is the Spark type that it is read as, and holds the exact one.
-
-Flink and Paimon have syntax that Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` at a column or as a constraint,
-and ``NULL`` at a column. The rest of a definition stays text for Spark to parse.
-"""
+"""Parsing of column definitions and data types, in Flink's, Paimon's and Spark's spelling."""
 
 from __future__ import annotations
 
@@ -17,18 +10,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format.schema.types import (
-    ArrayType,
-    DataField,
-    DataType,
-    LocalZonedTimestampType,
-    MapType,
-    MultisetType,
-    RowType,
-    VectorType,
-    bytes_type,
-    parse_atomic,
-)
+from paimon_sql.format.schema import types as t
 from paimon_sql.sql.dialect.nodes import Verbatim
 from paimon_sql.sql.dialect.relations import TextParser
 from paimon_sql.sql.errors import RefusedError
@@ -63,7 +45,7 @@ class ExactType(exp.DataType):
     arg_types = {**exp.DataType.arg_types, "exact": True}
 
     @property
-    def paimon(self) -> DataType:
+    def paimon(self) -> t.DataType:
         """Paimon's type."""
         return read_type_text(self.args["exact"])
 
@@ -76,6 +58,9 @@ def _spark_node(text: str) -> exp.DataType:
 class TypeParser(TextParser):
     """Parses Paimon's types of columns.
 
+    Spark does not know ``TIMESTAMP(3)``, ``BYTES``, ``MULTISET<INT>``, ``INT ARRAY``, ``ROW<a INT 'comment'>`` or
+    ``ARRAY<INT NOT NULL>``. The node of such a type is the Spark type that it is read as, and holds the exact one.
+
     Attributes:
         spark_timestamps: whether TIMESTAMP alone is an instant, as in Spark, and not a local time, as in Flink.
     """
@@ -84,11 +69,7 @@ class TypeParser(TextParser):
     _foreign = False
 
     def _parse_types(
-        self,
-        check_func: bool = False,
-        schema: bool = False,
-        allow_identifiers: bool = True,
-        with_collation: bool = False,
+        self, check_func: bool = False, schema: bool = False, *args: bool, **kwargs: bool
     ) -> exp.Expr | None:
         start, index = self._curr, self._index
         if schema:
@@ -99,25 +80,23 @@ class TypeParser(TextParser):
                 node.meta["foreign"] = self._foreign
                 return self.placed(node, start)
             self._retreat(index)
-        return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+        return super()._parse_types(check_func, schema, *args, **kwargs)
 
-    def _parse_paimon_type(self) -> DataType | None:
+    def _parse_paimon_type(self) -> t.DataType | None:
         """Parse a type; None if Paimon has no type of that name."""
         start = self._curr
         try:
-            found = self._parse_nested_type() if self._is_nested() else self._parse_atomic_type()
+            is_nested = self.sees("ARRAY|MAP|MULTISET|ROW|STRUCT|VECTOR") and self.sees("<|(", ahead=1)
+            found = self._parse_nested_type() if is_nested else self._parse_atomic_type()
         except InvalidSchemaError as error:
             last = self._prev if self._prev.end >= start.start else start
             raise RefusedError(error.message.rstrip("."), start.start, last.end) from None
         while found is not None and (self._match_text_seq("ARRAY") or self._match_text_seq("MULTISET")):
             self._foreign = True
-            found = ArrayType(True, found) if self._prev.text.upper() == "ARRAY" else MultisetType(True, found)
+            found = t.ArrayType(True, found) if self._prev.text.upper() == "ARRAY" else t.MultisetType(True, found)
         return found
 
-    def _is_nested(self) -> bool:
-        return self.sees("ARRAY|MAP|MULTISET|ROW|STRUCT|VECTOR") and self.sees("<|(", ahead=1)
-
-    def _parse_atomic_type(self) -> DataType | None:
+    def _parse_atomic_type(self) -> t.DataType | None:
         start = self._curr
         word = start.text.upper()
         name = _OTHER_NAMES.get(word, word)
@@ -135,15 +114,15 @@ class TypeParser(TextParser):
                 self.refuse(f"{name} WITH TIME ZONE is not supported", start, "Write WITH LOCAL TIME ZONE.")
         if word == "TIMESTAMP" and not suffix and self.spark_timestamps:
             if not size:
-                return LocalZonedTimestampType()
+                return t.LocalZonedTimestampType()
             if size not in _FLINKS_TIMESTAMP_SIZES:
                 return None
         self._foreign = self._foreign or bool(
             precise or suffix or name in _FOREIGN or (name in _FOREIGN_WITH_SIZE if size else name in _FOREIGN_ALONE)
         )
         if name == "BINARY" and not size:  # in Spark, bytes of any length and not BINARY(1)
-            return bytes_type()
-        return parse_atomic(f"{name}{size}{suffix}")
+            return t.bytes_type()
+        return t.parse_atomic(f"{name}{size}{suffix}")
 
     def _parse_size(self) -> str:
         if not self._match(TokenType.L_PAREN):
@@ -152,35 +131,35 @@ class TypeParser(TextParser):
         self._match_r_paren()
         return f"({', '.join(n.name for n in numbers)})"
 
-    def _parse_nested_type(self) -> DataType | None:
+    def _parse_nested_type(self) -> t.DataType | None:
         kind = self._curr.text.upper()
         self._advance()
         closing = ">" if self._curr.text == "<" else ")"
         self._foreign = self._foreign or closing == ")" or kind in ("ROW", "MULTISET", "VECTOR")
         self._advance()
-        found: DataType | None
+        found: t.DataType | None
         if kind in ("ROW", "STRUCT"):  # the only nested types with NOT NULL in Spark
             fields = self._parse_csv(self._parse_row_field)
             numbered = tuple(replace(f, id=i) for i, f in enumerate(fields) if f is not None)
-            found = RowType(True, numbered) if numbered and len(numbered) == len(fields) else None
+            found = t.RowType(True, numbered) if numbered and len(numbered) == len(fields) else None
         else:
             inner = self._parse_inner_type()
             if inner is None:
                 return None
             if kind == "MAP":
                 value = self._parse_inner_type() if self._match(TokenType.COMMA) else None
-                found = MapType(True, inner, value) if value is not None else None
+                found = t.MapType(True, inner, value) if value is not None else None
             elif kind == "VECTOR":
                 length = self._parse_number() if self._match(TokenType.COMMA) else None
-                found = VectorType(True, inner, int(length.name)) if length is not None else None
+                found = t.VectorType(True, inner, int(length.name)) if length is not None else None
             else:
-                found = ArrayType(True, inner) if kind == "ARRAY" else MultisetType(True, inner)
+                found = t.ArrayType(True, inner) if kind == "ARRAY" else t.MultisetType(True, inner)
         if found is None or self._curr.text != closing:
             return None
         self._advance()
         return found
 
-    def _parse_inner_type(self, is_field: bool = False) -> DataType | None:
+    def _parse_inner_type(self, is_field: bool = False) -> t.DataType | None:
         """Parse the type of an element, key, value or field, with its nullability."""
         found = self._parse_paimon_type()
         not_null = self._match_text_seq("NOT", "NULL")
@@ -188,7 +167,7 @@ class TypeParser(TextParser):
             self._foreign = self._foreign or not (not_null and is_field)
         return found.as_nullable(not not_null) if found is not None else None
 
-    def _parse_row_field(self) -> DataField | None:
+    def _parse_row_field(self) -> t.DataField | None:
         name = self._parse_id_var(any_token=True)
         self._match(TokenType.COLON)
         found = self._parse_inner_type(is_field=True)
@@ -196,14 +175,18 @@ class TypeParser(TextParser):
             return None
         self._match_text_seq("COMMENT")
         comment = self._parse_string()
-        return DataField(0, name.name, found, comment.name if comment else None)
+        return t.DataField(0, name.name, found, comment.name if comment else None)
 
 
 _TABLE_CONSTRAINTS = ("PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 
 
 class ColumnParser(TypeParser):
-    """Parses the columns of Paimon's tables."""
+    """Parses the columns of Paimon's tables.
+
+    Flink and Paimon have syntax that Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` at a column or as a
+    constraint, and ``NULL`` at a column. The rest of a definition stays text for Spark to parse.
+    """
 
     def _parse_constraint(self) -> exp.Expr | None:
         start = self._curr
@@ -220,7 +203,8 @@ class ColumnParser(TypeParser):
             self._parse_enforcement(start)
             return self.placed(exp.PrimaryKey(expressions=keys), start)
         if self._prev is not start and self.sees("|".join(_TABLE_CONSTRAINTS)) and self.sees("(|KEY", ahead=1):
-            self._skip_element()
+            while self._curr and not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
+                self.step()
             return self._as_written(start)
         return None
 
@@ -238,10 +222,9 @@ class ColumnParser(TypeParser):
                 self._parse_enforcement(here)
                 key = exp.ColumnConstraint(kind=exp.PrimaryKeyColumnConstraint())
                 constraints.append(self.placed(key, here))
-            elif self._match_text_seq("NOT", "NULL"):
-                constraints.append(self.placed(_nullability(False), here))
-            elif self._match_text_seq("NULL"):
-                constraints.append(self.placed(_nullability(True), here))
+            elif self._match_text_seq("NOT", "NULL") or self._match_text_seq("NULL"):
+                nullability = exp.NotNullColumnConstraint(allow_null=here.text.upper() == "NULL")
+                constraints.append(self.placed(exp.ColumnConstraint(kind=nullability), here))
             elif self._match_text_seq("COMMENT"):
                 comment = exp.CommentColumnConstraint(this=self._parse_string())
                 constraints.append(exp.ColumnConstraint(kind=comment))
@@ -249,12 +232,6 @@ class ColumnParser(TypeParser):
                 where = self._prev.text.upper()
                 after = self._parse_id_var(any_token=True) if where == "AFTER" else None
                 position = exp.ColumnPosition(this=after, position=where)
-            elif self._match_text_seq("GENERATED"):
-                self._match_texts(("ALWAYS", "BY"))
-                self._match_text_seq("DEFAULT")
-                self._match_text_seq("AS")
-                self.step()
-                constraints.append(self._as_written(here))
             elif self._match_text_seq("DEFAULT"):
                 self._skip_default()
                 constraints.append(self._as_written(here))
@@ -263,6 +240,10 @@ class ColumnParser(TypeParser):
             elif self._match_text_seq("AS"):
                 self.refuse("Computed columns are not supported", here, "Compute it in a view.")
             else:
+                if self._match_text_seq("GENERATED"):
+                    self._match_texts(("ALWAYS", "BY"))
+                    self._match_text_seq("DEFAULT")
+                    self._match_text_seq("AS")
                 self.step()
                 constraints.append(self._as_written(here))
         return self.placed(exp.ColumnDef(this=name, kind=kind, constraints=constraints, position=position), start)
@@ -278,16 +259,8 @@ class ColumnParser(TypeParser):
         if not self._match_text_seq("RELY"):
             self._match_text_seq("NORELY")
 
-    def _skip_element(self) -> None:
-        while self._curr and not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
-            self.step()
-
     def _skip_default(self) -> None:
         """Move past a default value, whose NULL is not a constraint."""
         self.step()
         while self._curr and not self.sees(",|)|NOT|NULL|COMMENT|PRIMARY|FIRST|AFTER"):
             self.step()
-
-
-def _nullability(allow_null: bool) -> exp.ColumnConstraint:
-    return exp.ColumnConstraint(kind=exp.NotNullColumnConstraint(allow_null=allow_null))

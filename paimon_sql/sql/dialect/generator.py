@@ -80,10 +80,7 @@ def travel_sql(generator: Generator, node: Travel) -> str:
     return " ".join((*hints, *([generator.version_sql(node)] if node.this else [])))
 
 
-@writes(Incremental)
-def incremental_sql(generator: Generator, node: Incremental) -> str:
-    """The call of the table function."""
-    return generator.anonymous_sql(node)
+writes(Incremental)(lambda generator, node: generator.anonymous_sql(node))
 
 
 @writes(Explain)

@@ -47,14 +47,17 @@ class TokenNavigator(SparkParser):
 
     def _word(self, ahead: int = 0) -> str:
         """The token at an offset in upper case; empty for a quoted name, a string, and after the end."""
-        index = self._index + ahead
-        token = self._tokens[index] if 0 <= index < self._tokens_size else None
+        token = self.token_at(ahead)
         return "" if token is None or token.token_type in _NO_WORDS else token.text.upper()
+
+    def token_at(self, ahead: int) -> Token | None:
+        """The token at an offset from the next one; None outside of the text."""
+        index = self._index + ahead
+        return self._tokens[index] if 0 <= index < self._tokens_size else None
 
     def is_name(self, ahead: int = 0) -> bool:
         """Whether the token at an offset can be a name."""
-        index = self._index + ahead
-        token = self._tokens[index] if index < self._tokens_size else None
+        token = self.token_at(ahead)
         if token is None or token.token_type in STRING_TOKENS:
             return False
         return token.token_type is TokenType.IDENTIFIER or token.text.isidentifier()
@@ -124,6 +127,19 @@ class TokenNavigator(SparkParser):
         """The indexes of the first token inside the next bracket, and of its closing one; does not move."""
         close = self._closing(self._index)
         return (self._index + 1, close) if close > self._index else None
+
+    def elements(self, inside: tuple[int, int]) -> list[list[Token]]:
+        """The tokens of each element between the commas of a `bracket`."""
+        found: list[list[Token]] = [[]] if inside[0] < inside[1] else []
+        index = inside[0]
+        while index < inside[1]:
+            end = self._closing(index) + 1
+            if self._tokens[index].token_type is TokenType.COMMA:
+                found.append([])
+            else:
+                found[-1] += self._tokens[index:end]
+            index = end
+        return found
 
     def placed(self, node: E, first: Token) -> E:
         """Set the position of a node to the tokens from ``first`` up to here; returns the node."""

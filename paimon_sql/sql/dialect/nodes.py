@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 from sqlglot import exp
-from sqlglot.tokens import Token  # type: ignore[attr-defined]
 
 E = TypeVar("E", bound=exp.Expr)
 
@@ -19,12 +18,6 @@ class Span(NamedTuple):
 
     start: int
     end: int
-
-
-def placed(node: E, first: Token, last: Token) -> E:
-    """Set the position of a node to the tokens from ``first`` to ``last``; returns the node."""
-    node.meta.update(start=first.start, end=last.end)
-    return node
 
 
 def span(node: exp.Expr) -> Span:

@@ -122,10 +122,8 @@ class PaimonParser(ColumnParser):
         mode = self._word() if self.sees(_MODES) else None
         if mode:
             self._advance()
-        return self.placed(Explain(this=self._parse_ours() or self._rest_of_statement(), mode=mode), first)
-
-    def _rest_of_statement(self) -> exp.Expr | None:
-        return self._parse_shallowly() if self.shallow else super()._parse_statement()
+        node = self._parse_ours() or (self._parse_shallowly() if self.shallow else super()._parse_statement())
+        return self.placed(Explain(this=node, mode=mode), first)
 
     def _parse_script(self) -> Script:
         """Parse ``BEGIN .. END``, with the statements of the dialect inside."""
@@ -253,7 +251,7 @@ class PaimonParser(ColumnParser):
         if self.accept("MAX", "RECURSION", "LEVEL"):
             self._advance()
         columns = None
-        if self.sees("(") and self._query_follows():
+        if self.lists_columns():
             self._advance()
             columns = self.name_list()
             self._match_r_paren()
@@ -263,11 +261,6 @@ class PaimonParser(ColumnParser):
         self._match_r_paren()
         alias = exp.TableAlias(this=name, columns=None if columns is None else columns.expressions)
         return self.placed(exp.CTE(this=inside, alias=alias), first)
-
-    def _query_follows(self) -> bool:
-        """Whether ``AS (`` or ``(`` follows the next bracket, which then lists columns."""
-        ahead = self._closing(self._index) + 1 - self._index
-        return self.sees("AS|(", ahead=ahead)
 
     # -- for slots ---------------------------------------------------------------------------------------------------
 
@@ -340,18 +333,9 @@ class PaimonParser(ColumnParser):
         return self._prev
 
     @property
-    def all_tokens(self) -> list[Token]:
+    def tokens(self) -> list[Token]:
         """The tokens of the text."""
         return self._tokens
-
-    def tokens(self, start: int, end: int) -> list[Token]:
-        """The tokens from one index up to another."""
-        return self._tokens[start:end]
-
-    def token_at(self, ahead: int) -> Token | None:
-        """The token at an offset from the next one; None after the end."""
-        index = self._index + ahead
-        return self._tokens[index] if index < self._tokens_size else None
 
     def parameter_within(self, node: exp.Expr) -> Token | None:
         """The first parameter, ``?`` or ``:name``, in the text of a node."""

@@ -22,7 +22,8 @@ INCREMENTAL = {
     "PAIMON_INCREMENTAL_BETWEEN_TIMESTAMP": ("incremental-between-timestamp", 2),
     "PAIMON_INCREMENTAL_TO_AUTO_TAG": ("incremental-to-auto-tag", 1),
 }
-"""Table functions that read a change range: the equivalent option, and its number of bounds."""
+"""Table functions that read a change range: the equivalent option, and its number of bounds (Paimon:
+`PaimonTableValuedFunctions`)."""
 _BEFORE_A_TABLE = frozenset(
     ["FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "USING", "UPDATE", "LATERAL", "STREAM", ",", "("]
 )
@@ -253,15 +254,11 @@ class RelationParser(OptionsParser):
 
     def _start_of_relation(self, end: int, hint: Token) -> int:
         """The first index of the table that ends right before a hint."""
-        if end < 0 or self._word_at(end) in _NO_TABLE:
-            raise self._misplaced("An OPTIONS hint must follow a table", hint)
         opening = next((i for i in range(end) if self._closing(i) == end), end) - 1
-        if self._word_at(end) == ")" and self._word_at(opening) in ("IDENTIFIER", *INCREMENTAL):
-            start = opening
-        elif self.is_name(end - self._index):
-            start = self._start_of_name(end)
-        else:
+        is_call = self._word_at(end) == ")" and self._word_at(opening) in ("IDENTIFIER", *INCREMENTAL)
+        if not is_call and (self._word_at(end) in _NO_TABLE or not self.is_name(end - self._index)):
             raise self._misplaced("An OPTIONS hint must follow a table", hint)
+        start = opening if is_call else self._start_of_name(end)
         before, earlier = self._word_at(start - 1), self._word_at(start - 2)
         if before not in _BEFORE_A_TABLE or (before == "TABLE" and earlier in _DEFINES_A_TABLE):
             raise self._misplaced("An OPTIONS hint must follow the name of a table that is read or written", hint)
@@ -274,6 +271,10 @@ class RelationParser(OptionsParser):
     def is_common_table(self, name: str, index: int) -> bool:
         """Whether a name means a common table expression at an index."""
         return any(s.name == name.lower() and s.start <= index < s.end for s in self._scopes())
+
+    def lists_columns(self) -> bool:
+        """Whether a bracket is next that lists columns of a common table expression: ``AS (`` or ``(`` follows it."""
+        return self.sees("(") and self.sees("AS|(", ahead=self._closing(self._index) + 1 - self._index)
 
     def _misplaced(self, problem: str, hint: Token) -> RefusedError:
         return self.refusal(problem, hint, _REMEDY)
@@ -293,10 +294,8 @@ class RelationParser(OptionsParser):
             while (name := self.identifier()) is not None:
                 if self.accept("MAX", "RECURSION", "LEVEL"):
                     self._advance()
-                if self.sees("("):
-                    columns = self._closing(self._index)
-                    if self._word_at(columns + 1) in ("AS", "("):
-                        self.step()
+                if self.lists_columns():
+                    self.step()
                 self.accept("AS")
                 begin = self._index
                 if not self.sees("("):
@@ -355,14 +354,8 @@ class TextParser(RelationParser):
         inside = self.bracket()
         if inside is None:
             return None
-        cuts = [inside[0] - 1]
-        index = inside[0]
-        while index < inside[1]:
-            if self._tokens[index].token_type is TokenType.COMMA:
-                cuts.append(index)
-            index = self._closing(index) + 1
         words = [token.text.upper() for token in self._tokens[inside[0] : inside[1]]]
         node = self.text_up_to(inside[1] + 1)
         assert node is not None
-        node.meta.update(pieces=len(cuts) if inside[1] > inside[0] else 0, words=words)
+        node.meta.update(pieces=len(self.elements(inside)), words=words)
         return node

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+from sqlglot.tokens import Token  # type: ignore[attr-defined]
 
 from paimon_sql.sql.dialect.session_dialect import walk
 from paimon_sql.sql.edits import Edit, apply
-
-_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
-_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 class FunctionCall(NamedTuple):
@@ -43,33 +40,19 @@ def calls_in(text: str) -> list[FunctionCall]:
         parts = parser.parts() if parser.is_name() else None
         inside = parser.bracket() if parts is not None and parser.sees("(") else None
         if parts is not None and inside is not None:
-            tokens = parser.tokens(inside[0] - 1, inside[1] + 1)
             found.append(
                 FunctionCall(
                     tuple(part.name for part in parts.expressions),
-                    parser.tokens(names, names + 1)[0].start,
+                    parser.tokens[names].start,
                     parser.previous().end + 1,
-                    tokens[0].end + 1,
-                    tokens[-1].start,
-                    _arguments(tokens[1:-1]),
+                    parser.token.end + 1,
+                    parser.tokens[inside[1]].start,
+                    tuple(parser.elements(inside)),
                 )
             )
         if parts is None:
             parser.advance_into()
     return found
-
-
-def _arguments(tokens: Sequence[Token]) -> tuple[Sequence[Token], ...]:
-    """Split tokens at commas outside of brackets."""
-    pieces: list[list[Token]] = [[]] if tokens else []
-    depth = 0
-    for token in tokens:
-        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        if token.token_type is TokenType.COMMA and depth == 0:
-            pieces.append([])
-        else:
-            pieces[-1].append(token)
-    return tuple(pieces)
 
 
 def called_names(text: str) -> list[tuple[str, ...]]:
@@ -118,7 +101,7 @@ class NameLocations:
 
     def __init__(self, text: str) -> None:
         self._parser = walk(text)
-        self._starts = {token.start: number for number, token in enumerate(self._parser.all_tokens)}
+        self._starts = {token.start: number for number, token in enumerate(self._parser.tokens)}
 
     def at(self, offset: int) -> NameLocation | None:
         """The name that begins at an offset."""

@@ -15,6 +15,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.dialect.navigator import STRING_TOKENS
 from paimon_sql.sql.dialect.session_dialect import walk
 from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.functions.calls import FunctionCall, calls_in
@@ -30,9 +31,8 @@ _WORDS = ("bucket", "descriptor", BLOB_VIEW)
 """Every name of `_NAMES` contains one of these."""
 _ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
 _TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
-_LITERALS = frozenset(
-    (TokenType.NUMBER, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.HEX_STRING)
-) | {TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
+_CONSTANTS = (TokenType.NUMBER, TokenType.HEX_STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE)
+_LITERALS = STRING_TOKENS.union(_CONSTANTS)
 SESSION_PREFIX = "__paimon_"
 """Prefix of the session's functions."""
 
@@ -108,7 +108,7 @@ def _is_constant(argument: Sequence[Token]) -> bool:
     return bool(kinds) and kinds[0] in _LITERALS and (len(kinds) == 1 or kinds[1] is TokenType.DCOLON)
 
 
-_INSTEAD = {
+_DEFINITIONS = {
     "VIEW": ("view", "Call it in the query that reads the view, or create a TEMPORARY VIEW."),
     "FUNCTION": ("function", "Call it where the function is called, or create a TEMPORARY FUNCTION."),
     "MATERIALIZED": ("materialized table", "Call it in the query that reads the table."),
@@ -132,11 +132,11 @@ def check_not_in_definition(text: str, function: str) -> None:
     if not parser.accept("CREATE|ALTER"):
         return
     parser.accept("OR", "REPLACE|ALTER")
-    if parser.word in _INSTEAD:
-        kind, instead = _INSTEAD[parser.word]
+    if parser.word in _DEFINITIONS:
+        kind, remedy = _DEFINITIONS[parser.word]
         raise UnsupportedError(
             f"A {kind} cannot call sys.{function} on columns, which is evaluated in this session only.",
-            remedy=instead,
+            remedy=remedy,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.context import Reading, TableName
+from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Options
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class Slot(ABC):
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         """Parse the contents; None if they do not fit."""
 
-    @abstractmethod
     def value(self, node: exp.Expr, reading: Reading) -> Any:
-        """The value of a node in the statement's data; None for another catalog's table."""
+        """The value of a node in the statement's data, by default its text; None for another catalog's table."""
+        return reading.text(node)
 
     def sql(self, generator: Generator, node: exp.Expr) -> str:
         """Generate a node."""
@@ -117,7 +117,7 @@ class NewTable(Table):
     """The name of a table that may be missing."""
 
     def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
-        return reading.new_table(node)
+        return reading.context.resolve_new_table(names_of(node))
 
 
 class Text(Slot):
@@ -168,9 +168,6 @@ class Query(Slot):
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.query() if parser.sees(*READS) else None
-
-    def value(self, node: exp.Expr, reading: Reading) -> str:
-        return reading.text(node)
 
 
 class Rest(Query):

@@ -35,7 +35,9 @@ _PIECE = re.compile(
 
 
 class Part(ABC):
-    """A part of a declared statement."""
+    """A part of a declared statement; ``parts`` are those inside."""
+
+    parts: Sequence[Part] = ()
 
     @abstractmethod
     def parse(self, parser: PaimonParser, found: Found) -> bool:
@@ -49,13 +51,14 @@ class Part(ABC):
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         """Generate the part; None if the node does not have it."""
 
-    @abstractmethod
     def usage(self) -> str:
         """The part as usages show it."""
+        return " ".join(part.usage() for part in self.parts)
 
     def noted(self) -> Iterator[Named | SlotPart]:
-        """The parts inside that record a value."""
-        return iter(())
+        """The parts, itself or inside, that record a value."""
+        for part in self.parts:
+            yield from part.noted()
 
     def missing(self) -> str:
         """The noun phrase for an error where the part is missing."""
@@ -67,7 +70,8 @@ class Words(Part):
 
     def __init__(self, words: Sequence[str]) -> None:
         self._runs = [
-            (is_optional, [w.removesuffix("?") for w in run]) for is_optional, run in groupby(words, _is_optional)
+            (optional, [w.removesuffix("?") for w in run])
+            for optional, run in groupby(words, lambda word: word.endswith("?"))
         ]
         self._canonical = " ".join(word.split("|")[0] for _, run in self._runs for word in run)
 
@@ -79,10 +83,6 @@ class Words(Part):
 
     def usage(self) -> str:
         return self._canonical
-
-
-def _is_optional(word: str) -> bool:
-    return word.endswith("?")
 
 
 class Named(Part):
@@ -170,19 +170,14 @@ class Series(Part):
             return None
         return " ".join(filter(None, pieces))
 
-    def usage(self) -> str:
-        return " ".join(part.usage() for part in self.parts)
-
-    def noted(self) -> Iterator[Named | SlotPart]:
-        for part in self.parts:
-            yield from part.noted()
-
 
 class Maybe(Part):
     """An optional choice of series."""
 
+    parts: Sequence[Series]
+
     def __init__(self, choices: Sequence[Series]) -> None:
-        self.choices = choices
+        self.parts = choices
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         self.accept(parser, found)
@@ -191,7 +186,7 @@ class Maybe(Part):
     def accept(self, parser: PaimonParser, found: Found) -> bool:
         """Parse one of the series, if one is next."""
         start, refused = parser.index, list[RefusedError]()
-        for choice in self.choices:
+        for choice in self.parts:
             inner: Found = {}
             try:
                 if choice.parse(parser, inner):
@@ -205,19 +200,17 @@ class Maybe(Part):
         return False
 
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
-        present = (c for c in self.choices if any(node.args.get(each.name) for each in c.noted()))
+        present = (c for c in self.parts if any(node.args.get(each.name) for each in c.noted()))
         return next((sql for choice in present if (sql := choice.sql(generator, node))), None)
 
     def usage(self) -> str:
-        return f"[{' | '.join(choice.usage() for choice in self.choices)}]"
-
-    def noted(self) -> Iterator[Named | SlotPart]:
-        for choice in self.choices:
-            yield from choice.noted()
+        return f"[{' | '.join(choice.usage() for choice in self.parts)}]"
 
 
 class AnyOrder(Part):
     """Optional parts in any order, each at most once."""
+
+    parts: Sequence[Maybe]
 
     def __init__(self, parts: Sequence[Maybe]) -> None:
         self.parts = parts
@@ -236,13 +229,6 @@ class AnyOrder(Part):
 
     def sql(self, generator: Generator, node: exp.Expr) -> str | None:
         return " ".join(filter(None, (part.sql(generator, node) for part in self.parts))) or None
-
-    def usage(self) -> str:
-        return " ".join(part.usage() for part in self.parts)
-
-    def noted(self) -> Iterator[Named | SlotPart]:
-        for part in self.parts:
-            yield from part.noted()
 
 
 def compiled(line: str) -> Series:

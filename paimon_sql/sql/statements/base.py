@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -58,12 +59,7 @@ def _carried(cls: type[Statement], node: exp.Expr, reading: Reading) -> Carried 
 
 def _first_words(line: str) -> tuple[str, ...]:
     """The words of a line before its first slot or optional part."""
-    words: list[str] = []
-    for word in line.replace("!", " ").split():
-        if word[0] in "[{<(":
-            break
-        words.append(word)
-    return tuple(words)
+    return tuple(takewhile(lambda word: word[0] not in "[{<(", line.replace("!", " ").split()))
 
 
 def _trailing_error(parser: PaimonParser, refusals: Mapping[str, tuple[str, str]]) -> RefusedError:

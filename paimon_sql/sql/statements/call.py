@@ -81,4 +81,4 @@ def call(node: Call, reading: Reading) -> Outcome | None:
         table, target = (span(each).start for each in node.expressions)
         kind = "version" if reading.source[target] in "'\"" else "snapshot"
         edits += [Edit(table, table, "table => "), Edit(target, target, f"{kind} => ")]
-    return list(edits)
+    return edits

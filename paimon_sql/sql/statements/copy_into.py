@@ -113,31 +113,34 @@ class _FileFormat(Slot):
         return parser.placed(value, first)
 
     def _check(self, parser: PaimonParser, found: Mapping[str, exp.EQ]) -> None:
-        kind = self._checked(parser, "TYPE", found["TYPE"].expression, _one_of(*self._kinds))
-        known = self._kinds[str(kind)]
+        type_ = found["TYPE"].expression
+        self._check_values(parser, "TYPE", type_, _one_of(*self._kinds))
+        known = self._known(type_)
         for key, option in found.items():
-            if key != "TYPE" and key not in known:
-                problem = f"FILE_FORMAT has no option {key} for {self._doing} {kind} files"
-                raise parser.refusal_of(option, problem, f"It takes {', '.join(('TYPE', *known))}.")
-            if key != "TYPE":
-                self._checked(parser, key, option.expression, known[key])
+            if key not in known:
+                problem = f"FILE_FORMAT has no option {key} for {self._doing} {type_.name.upper()} files"
+                raise parser.refusal_of(option, problem, f"It takes {', '.join(known)}.")
+            self._check_values(parser, key, option.expression, known[key])
 
-    def _checked(self, parser: PaimonParser, key: str, node: exp.Expr, kind: _Kind) -> Value:
-        values = [each.name for each in node.expressions] if isinstance(node, exp.Tuple) else [node.name]
+    def _known(self, file_type: exp.Expr) -> dict[str, _Kind]:
+        """The options of files of a type, with TYPE."""
+        return {"TYPE": _one_of(*self._kinds), **self._kinds[file_type.name.upper()]}
+
+    def _check_values(self, parser: PaimonParser, key: str, node: exp.Expr, kind: _Kind) -> None:
+        values = _texts(node)
         if isinstance(node, exp.Tuple) and (not kind.is_list or not values):
             raise parser.refusal_of(node, f"{key} takes {kind.words}")
         if not all(map(kind.takes, values)):
             raise parser.refusal_of(node, f"{key} takes {kind.words}, not '{values[0]}'")
-        return _normalized(values, kind)
 
     def value(self, node: exp.Expr, reading: Reading) -> dict[str, Value]:
         given = {each.this.name.upper(): each.expression for each in node.expressions}
-        kind = given["TYPE"].name.upper()
-        kinds = {"TYPE": _one_of(*self._kinds), **self._kinds[kind]}
-        values = {
-            k: [e.name for e in v.expressions] if isinstance(v, exp.Tuple) else [v.name] for k, v in given.items()
-        }
-        return {key: _normalized(values[key], kinds[key]) for key in given}
+        known = self._known(given["TYPE"])
+        return {key: _normalized(_texts(option), known[key]) for key, option in given.items()}
+
+
+def _texts(node: exp.Expr) -> list[str]:
+    return [each.name for each in node.expressions] if isinstance(node, exp.Tuple) else [node.name]
 
 
 def _normalized(values: list[str], kind: _Kind) -> Value:

@@ -14,7 +14,6 @@ from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
 from paimon_sql.sql.statements.base import Carried, Outcome, declared, rewrites
 
-_SYSTEM = "sys"
 _CLASSES = ("JAVA", "SCALA")
 
 
@@ -46,9 +45,6 @@ class _Definition(Slot):
         if node is not None:
             node.meta["language"] = language
         return node
-
-    def value(self, node: exp.Expr, reading: Reading) -> str:
-        return reading.text(node)
 
 
 SLOTS |= {"function": _Function(), "definition": _Definition()}
@@ -96,5 +92,5 @@ class DescribeFunction(Statement):
         statement = super().of(node, reading)
         if not isinstance(statement, DescribeFunction) or len(statement.function) != 3:
             return None
-        is_known = statement.function[1].lower() == _SYSTEM or reading.context.has_function(statement.function)
+        is_known = statement.function[1].lower() == "sys" or reading.context.has_function(statement.function)
         return statement if is_known else None

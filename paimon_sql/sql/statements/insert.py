@@ -60,9 +60,7 @@ def _like_hive(node: exp.Insert, partition: exp.Partition, table: TableName, rea
     names = [*(c for c in columns if c.lower() not in given), *dynamic]
     end = node.meta["into_end"]
     fixed = {name.lower() for name, is_free in values if not is_free}
-    begin, text = node.meta["verb"], reading.source
-    if reading.context.query_columns(text[:begin] + text[end:]) == tuple(
-        c.lower() for c in columns if c.lower() not in fixed
-    ):
+    own = tuple(c.lower() for c in columns if c.lower() not in fixed)
+    if reading.context.query_columns(reading.source[: node.meta["verb"]] + reading.source[end:]) == own:
         return None
     return [Edit(end, end, f" ({', '.join(map(quote_name, names))})")]

@@ -156,7 +156,7 @@ class _Source:
         if version is not None:
             end = span(version).end
         self.sql = reading.part(begin, end)
-        self.alias = reading.part(*span(alias)) if alias is not None else None
+        self.alias = _text(alias, reading)
         self.plain: list[Edit] = []
         if version is not None:  # Spark takes only a name here
             names = names_of(node)
@@ -164,14 +164,17 @@ class _Source:
             self.plain = [Edit(begin, end, f"(SELECT * FROM {self.sql}){alias_sql}")]
 
 
+def _text(node: exp.Expr | None, reading: Reading) -> str | None:
+    return None if node is None else reading.text(node)
+
+
 def _ctes(node: exp.Expr, reading: Reading) -> str:
-    with_ = node.args.get("with_")
-    return reading.text(with_) if with_ is not None else ""
+    return _text(node.args.get("with_"), reading) or ""
 
 
 def _where(node: exp.Expr, reading: Reading) -> str | None:
     where = node.args.get("where")
-    return reading.text(where.this) if where is not None else None
+    return _text(where and where.this, reading)
 
 
 def _assignments(node: exp.Expr, reading: Reading) -> tuple[Assignment, ...]:
@@ -189,7 +192,7 @@ def _clause(when: exp.When, reading: Reading) -> MergeClause | None:
     rows: Rows = "MATCHED" if when.args["matched"] else "NOT MATCHED"
     if rows == "NOT MATCHED" and when.args.get("source"):
         rows = "NOT MATCHED BY SOURCE"
-    condition = reading.text(when.args["condition"]) if when.args.get("condition") is not None else None
+    condition = _text(when.args.get("condition"), reading)
     then = when.args["then"]
     if isinstance(then, exp.Var):
         return MergeClause(rows, "DELETE", condition) if then.name.upper() == "DELETE" else None

@@ -6,12 +6,11 @@ import re
 
 from sqlglot import exp
 
-from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.generator import as_written, writes
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.statements.base import Outcome, rewrites
+from paimon_sql.sql.statements.base import rewrites
 from paimon_sql.sql.text.names import quote_name
 
 _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
@@ -22,15 +21,10 @@ class Respelled(Verbatim):
 
 
 writes(Respelled)(as_written)
+rewrites(Respelled)(lambda node, _: [Edit(*place) for place in node.meta["places"]])
 
 
-@rewrites(Respelled)
-def respelled(node: Respelled, reading: Reading) -> Outcome | None:
-    """The edits to Spark's spelling."""
-    return [Edit(*place) for place in node.meta["places"]]
-
-
-def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled | None:
+def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled:
     node = Respelled(this=parser.sql.strip().rstrip(";"))
     node.meta["places"] = places
     parser.rest()
@@ -41,9 +35,7 @@ def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled
 def use_catalog(parser: PaimonParser) -> exp.Expr | None:
     """Parse ``USE CATALOG c``: ``SET CATALOG c`` in Spark."""
     use = parser.token
-    if not parser.is_name(2):
-        return None
-    return _respelled(parser, (use.start, use.end + 1, "SET"))
+    return _respelled(parser, (use.start, use.end + 1, "SET")) if parser.is_name(2) else None
 
 
 @reads("SHOW", "CREATE", "VIEW")
@@ -60,9 +52,7 @@ def database_options(parser: PaimonParser) -> exp.Expr | None:
     while parser.token and not parser.sees("WITH|SET", "("):
         parser.step()
     word = parser.token
-    if not word:
-        return None
-    return _respelled(parser, (word.end + 1, word.end + 1, " DBPROPERTIES"))
+    return _respelled(parser, (word.end + 1, word.end + 1, " DBPROPERTIES")) if word else None
 
 
 @reads("SET|RESET")

@@ -58,11 +58,11 @@ def _leading_values(statement: AnalyzeTable, table: FormatTable, context: Statem
     Raises:
         InvalidInputError: a column is not a partition column, or the columns are not leading ones.
     """
-    case_sensitive = context.session.case_sensitive
-    keys = {key if case_sensitive else key.lower(): key for key in table.schema.partition_keys}
+    folded = str if context.session.case_sensitive else str.lower
+    keys = {folded(key): key for key in table.schema.partition_keys}
     given: dict[str, str] = {}
     for name, value in statement.partition or ():
-        key = keys.get(name if case_sensitive else name.lower())
+        key = keys.get(folded(name))
         if key is None:
             raise InvalidInputError(
                 f"{name} is not a partition column of {table.name}.",
@@ -132,11 +132,11 @@ class RunAnalyzeTable(Runner[AnalyzeTable]):
 
     @staticmethod
     def _columns(statement: AnalyzeTable, table: Table, context: StatementContext) -> list[t.DataField]:
-        case_sensitive = context.session.case_sensitive
-        known = {f.name if case_sensitive else f.name.lower(): f for f in table.schema.fields}
+        folded = str if context.session.case_sensitive else str.lower
+        known = {folded(f.name): f for f in table.schema.fields}
         chosen = list(table.schema.fields) if statement.all_columns else []
         for name in statement.columns:
-            field = known.get(name if case_sensitive else name.lower())
+            field = known.get(folded(name))
             if field is None:
                 raise InvalidInputError(
                     f"{table.name} has no column {name} to analyze.",

@@ -99,14 +99,8 @@ def read_alter_table(parser: PaimonParser) -> AlterTable | None:
 def alter_table_sql(generator: Generator, node: exp.Expr) -> str:
     """Generate Flink's form."""
     schema = node.args.get("columns")
-    columns = schema and [generator.sql(each) for each in schema.expressions]
-    rest = (
-        columns[0]
-        if columns and len(columns) == 1
-        else f"({', '.join(columns)})"
-        if columns
-        else generator.sql(node, "rest")
-    )
+    columns = [generator.sql(each) for each in schema.expressions] if schema else [generator.sql(node, "rest")]
+    rest = columns[0] if len(columns) == 1 else f"({', '.join(columns)})"
     return f"ALTER TABLE {generator.sql(node.this)} {node.text('verb')} {rest}"
 
 
@@ -116,19 +110,12 @@ def _columns(parser: PaimonParser) -> exp.Schema:
     schema = parser.schema(exp.Table()) if wrapped else exp.Schema(expressions=[parser.column()])
     if parser.token:
         raise parser.refusal("Expected the end of the statement after the columns")
-    definitions = schema.expressions
-    keys = [e for e in definitions if isinstance(e, exp.PrimaryKey)]
-    key_columns = [c for c in definitions if isinstance(c, exp.ColumnDef) and _is_key(c)]
-    if keys or key_columns:
+    if schema.find(exp.PrimaryKey, exp.PrimaryKeyColumnConstraint):
         raise parser.refusal(_KEY, first)
-    if not definitions or not all(isinstance(e, exp.ColumnDef) for e in definitions):
+    if not schema.expressions or not all(isinstance(e, exp.ColumnDef) for e in schema.expressions):
         raise parser.refusal("Only columns can be added or modified here", first)
     schema.set("this", None)
     return schema
-
-
-def _is_key(column: exp.ColumnDef) -> bool:
-    return any(isinstance(c.args.get("kind"), exp.PrimaryKeyColumnConstraint) for c in column.constraints)
 
 
 @rewrites(AlterTable)
@@ -143,13 +130,13 @@ def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
         return [Edit(end, end, " TBLPROPERTIES")]
     if verb == "RESET":
         return [Edit(start, end, "UNSET TBLPROPERTIES")]
+    word = Edit(end, end, " COLUMNS" if node.meta["wrapped"] else " COLUMN")
     if schema is None:
-        return [Edit(end, end, " COLUMNS" if node.meta["wrapped"] else " COLUMN")]
+        return [word]
     columns = columns_of(schema, reading.source, False)
     if verb == "ADD" and all(c.is_exact for c in columns):
-        word = " COLUMNS" if node.meta["wrapped"] else " COLUMN"
-        return [Edit(end, end, word), *(edit for column in columns for edit in column.edits)]
-    changes = tuple(_change(column, node, reading) for column in schema.expressions and columns)
+        return [word, *(edit for column in columns for edit in column.edits)]
+    changes = tuple(_change(column, node, reading) for column in columns)
     return Carried(AddColumns(table, changes) if verb == "ADD" else ModifyColumns(table, changes))
 
 
@@ -159,11 +146,7 @@ def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
         start, end = _type_span(definition)
         problem = f"The type of column '{column.name}' is not supported."
         raise SqlSyntaxError(problem, text=reading.source, start=start, end=end)
-    position: Literal["FIRST", "AFTER"] | None = None
-    after = None
-    if column.position is not None:
-        position = "FIRST" if column.position[0] == "FIRST" else "AFTER"
-        after = column.position[1]
+    position, after = column.position or (None, None)
     return ColumnChange(column.name, type_text(column.type), column.comment, position, after)
 
 

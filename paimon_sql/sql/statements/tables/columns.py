@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from sqlglot import exp
 
@@ -33,7 +34,7 @@ class Column:
     foreign: bool = False
     is_key: bool = False
     comment: str | None = None
-    position: tuple[str, str | None] | None = None
+    position: tuple[Literal["FIRST", "AFTER"], str | None] | None = None
     edits: list[Edit] = field(default_factory=list)
 
     @property
@@ -92,10 +93,7 @@ def _squeezed(type_text: str) -> str:
 
 def _without(text: str, extent: Span) -> Edit:
     """Remove a part, with the space before it."""
-    start = extent.start
-    while start > 0 and text[start - 1] in " \t":
-        start -= 1
-    return Edit(start, extent.end, "")
+    return Edit(len(text[: extent.start].rstrip(" \t")), extent.end, "")
 
 
 def without_elements(spans: Sequence[Span], removed: Sequence[Span]) -> list[Edit]:

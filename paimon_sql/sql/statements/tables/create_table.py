@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
-from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import Reading, names_of
 from paimon_sql.sql.dialect.generator import writes
-from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
+from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit, clause
 from paimon_sql.sql.errors import PositionedError, RefusedError, SqlSyntaxError
@@ -150,10 +149,7 @@ def _to_flink_form(table: CreateTable) -> None:
         table.set("properties", properties if properties.expressions else None)
 
 
-@writes(CreateTable)
-def create_table_sql(generator: Generator, node: CreateTable) -> str:
-    """Generate as sqlglot does."""
-    return generator.create_sql(node)
+writes(CreateTable)(lambda generator, node: generator.create_sql(node))
 
 
 def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
@@ -237,12 +233,12 @@ def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
         yield from without_elements(spans, [span(k) for k in keys])
         yield from (edit for column in columns for edit in column.edits)
     elif schema is not None:  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
-        yield Edit(*Span(schema.meta["start"], schema.meta["end"] + 1), "")
-    is_spark_style = node.is_spark_style  # so spellings that Spark knows have Spark's meaning
+        yield Edit(*span(schema), "")
     additions = [
         _property_sql(TYPE_PROPERTY + column.name, type_text(column.type))
         for column in columns
-        if column.type is not None and not column.is_exact and (column.foreign or not is_spark_style)
+        # In Spark's style, spellings that Spark knows have Spark's meaning.
+        if column.type is not None and not column.is_exact and (column.foreign or not node.is_spark_style)
     ]
     if key is not None:
         _refuse_both(text, node.given, "primary-key", "The primary key is specified twice, as a constraint and here.")

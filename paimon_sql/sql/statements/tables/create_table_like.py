@@ -13,27 +13,24 @@ from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Names, Options, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar.slots import SLOTS, NameList, Table
 from paimon_sql.sql.statements.base import declared
 
 _PAIMON = "PAIMON"
 _FEATURE = "EXCLUDING|INCLUDING|OVERWRITING"
 
 
-class _Source(Slot):
+class _Source(Table):
     """A table of any catalog."""
 
     what = "a table"
-
-    def parse(self, parser: PaimonParser) -> exp.Expr | None:
-        return parser.table_name()
 
     def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
         names = names_of(node)
         return reading.context.full_name(names) if names else None
 
 
-class _Features(Slot):
+class _Features(NameList):
     """``(EXCLUDING OPTIONS INCLUDING CONSTRAINTS)``, as Flink writes it."""
 
     what = "features in parentheses"
@@ -53,9 +50,6 @@ class _Features(Slot):
             raise parser.refusal("Expected EXCLUDING, INCLUDING or OVERWRITING and a feature", parser.token)
         parser.advance_into()
         return Names(expressions=found)
-
-    def value(self, node: exp.Expr, reading: Reading) -> tuple[str, ...]:
-        return tuple(each.name for each in node.expressions)
 
     def sql(self, generator: Generator, node: exp.Expr) -> str:
         return f"({' '.join(each.name for each in node.expressions)})"
@@ -100,11 +94,8 @@ class CreateTableLike(Statement):
             if not is_paimons or provider != _PAIMON:
                 return None
         given = node.args.get("given")
-        return (
-            replace(statement, options={**given.values, **statement.options})
-            if isinstance(given, Options)
-            else statement
-        )
+        defaults = given.values if isinstance(given, Options) else {}
+        return replace(statement, options={**defaults, **statement.options})
 
 
 @reads("CREATE", "TABLE")

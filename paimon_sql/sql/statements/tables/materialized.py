@@ -14,7 +14,7 @@ from paimon_sql.sql.carried_statements import Options, Statement
 from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Names, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.edits import Edit, blanked
 from paimon_sql.sql.grammar.slots import SLOTS, Query, Slot
 from paimon_sql.sql.statements.base import Carried, Outcome, declared, rewrites
 
@@ -138,8 +138,7 @@ class _Defining(Query):
         return query
 
     def value(self, node: exp.Expr, reading: Reading) -> str:
-        before = reading.source[: span(node).start]
-        return "".join(c if c == "\n" else " " for c in before) + reading.text(node)
+        return blanked(reading.source[: span(node).start]) + reading.text(node)
 
 
 class _Database(Slot):
@@ -280,11 +279,9 @@ class ShowMaterializedTables(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        context, pattern = reading.context, node.args.get("pattern")
-        named = node.args.get("database")
-        database = (context.current_catalog, context.current_database)
-        if named is not None:
-            database = cls.SLOTS["database"].value(named, reading)
+        context, named, pattern = reading.context, node.args.get("database"), node.args.get("pattern")
+        current = (context.current_catalog, context.current_database)
+        database = current if named is None else cls.SLOTS["database"].value(named, reading)
         return cls(database, pattern and pattern.name) if database[0] in context.catalogs else None
 
 

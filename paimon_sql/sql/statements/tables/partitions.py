@@ -28,9 +28,6 @@ class _Bracket(Slot):
     def parse(self, parser: PaimonParser) -> Verbatim | None:
         return parser.bracket_text()
 
-    def value(self, node: exp.Expr, reading: Reading) -> str:
-        return reading.text(node)
-
 
 class _Partitions(Slot):
     """``PARTITION (..), PARTITION (..)``, each bracket as text."""
