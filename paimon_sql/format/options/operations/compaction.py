@@ -75,16 +75,10 @@ COMPACTION_SIZE_RATIO = integer(
     "The percentage by which the picked runs may be smaller than the next run for it to be included.",
 )
 COMPACTION_OFFPEAK_START_HOUR = integer(
-    "compaction.offpeak.start.hour",
-    "-1",
-    "The hour at which off-peak time starts; -1 for none.",
-    check=_hour,
+    "compaction.offpeak.start.hour", "-1", "The hour at which off-peak time starts; -1 for none.", check=_hour
 )
 COMPACTION_OFFPEAK_END_HOUR = integer(
-    "compaction.offpeak.end.hour",
-    "-1",
-    "The hour before which off-peak time ends; -1 for none.",
-    check=_hour,
+    "compaction.offpeak.end.hour", "-1", "The hour before which off-peak time ends; -1 for none.", check=_hour
 )
 COMPACTION_OFFPEAK_RATIO = integer(
     "compaction.offpeak-ratio",
@@ -118,9 +112,7 @@ COMPACTION_FORCE_REWRITE_ALL_FILES = boolean(
     "Whether a full compaction also rewrites files that do not need it, for example to move data.",
 )
 COMPACTION_SKIP_EXPIRED_PARTITIONS = boolean(
-    "compaction.skip-expired-partitions",
-    "false",
-    "Whether compaction skips expired partitions.",
+    "compaction.skip-expired-partitions", "false", "Whether compaction skips expired partitions."
 )
 FORCE_LOOKUP = boolean(
     "force-lookup", "false", "Whether compaction looks up old rows even if no other option requires it.", immutable=True

@@ -89,9 +89,7 @@ SCAN_PRIMARY_BRANCH = string(
     "scan.primary-branch", None, "The branch whose partitions take precedence over those of the current branch."
 )
 SCAN_IGNORE_CORRUPT_FILES = boolean(
-    "scan.ignore-corrupt-files",
-    "false",
-    "Whether reads skip data files that cannot be read.",
+    "scan.ignore-corrupt-files", "false", "Whether reads skip data files that cannot be read."
 )
 SCAN_IGNORE_LOST_FILES = boolean("scan.ignore-lost-files", "false", "Whether reads skip data files that are missing.")
 SCAN_MANIFEST_PARALLELISM = integer(
@@ -171,9 +169,7 @@ CONTINUOUS_DISCOVERY_INTERVAL = duration(
     status=kept_for("Flink"),
 )
 STREAMING_READ_SNAPSHOT_DELAY = duration(
-    "streaming.read.snapshot.delay",
-    None,
-    "The minimum age of a snapshot for a stream to read it.",
+    "streaming.read.snapshot.delay", None, "The minimum age of a snapshot for a stream to read it."
 )
 STREAMING_READ_OVERWRITE = boolean(
     "streaming-read-overwrite", "false", "Whether a stream reads the changes of INSERT OVERWRITE."
