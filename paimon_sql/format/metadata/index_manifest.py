@@ -7,22 +7,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import pyarrow as pa
-
 from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.avro.schemas import AvroField
 from paimon_sql.format.bytes.bounded import check_range, decoding
 from paimon_sql.format.metadata.manifest import FileKind
-from paimon_sql.format.metadata.manifest_records import (
-    RecordLayout,
-    array_of,
-    nested_record,
-    optional,
-    required,
-    top_record,
-)
+from paimon_sql.format.metadata.manifest_records import RecordLayout, array_of, nested_record, optional, required
 
 HASH_INDEX = "HASH"
 DELETION_VECTORS_INDEX = "DELETION_VECTORS"
@@ -86,80 +78,41 @@ class IndexManifestEntry:
         return replace(self, kind=FileKind.DELETE)
 
 
-_RANGE = nested_record(
-    "_DELETIONS_VECTORS_RANGES",
-    required("f0", "string"),
-    required("f1", "int"),
-    required("f2", "int"),
-    optional("_CARDINALITY", "long"),
-)
-_GLOBAL_INDEX = nested_record(
-    "_GLOBAL_INDEX",
-    required("_ROW_RANGE_START", "long"),
-    required("_ROW_RANGE_END", "long"),
-    required("_INDEX_FIELD_ID", "int"),
-    optional("_EXTRA_FIELD_IDS", array_of("int")),
-    optional("_INDEX_META", "bytes"),
-    optional("_SOURCE_META", "bytes"),
-)
-_RANGE_FIELDS = {"data_file_name": "f0", "offset": "f1", "length": "f2", "cardinality": "_CARDINALITY"}
-_GLOBAL_FIELDS = {
-    "row_range_start": "_ROW_RANGE_START",
-    "row_range_end": "_ROW_RANGE_END",
-    "index_field_id": "_INDEX_FIELD_ID",
-    "extra_field_ids": "_EXTRA_FIELD_IDS",
-    "index_meta": "_INDEX_META",
-    "source_meta": "_SOURCE_META",
+_RANGE_FIELDS = {
+    "data_file_name": required("f0", "string"),
+    "offset": required("f1", "int"),
+    "length": required("f2", "int"),
+    "cardinality": optional("_CARDINALITY", "long"),
 }
-_RANGE_TYPES = [pa.string(), pa.int32(), pa.int32(), pa.int64()]
-_GLOBAL_TYPES = [pa.int64(), pa.int64(), pa.int32(), pa.list_(pa.int32()), pa.binary(), pa.binary()]
+_RANGE = nested_record("_DELETIONS_VECTORS_RANGES", *_RANGE_FIELDS.values())
+_GLOBAL_FIELDS = {
+    "row_range_start": required("_ROW_RANGE_START", "long"),
+    "row_range_end": required("_ROW_RANGE_END", "long"),
+    "index_field_id": required("_INDEX_FIELD_ID", "int"),
+    "extra_field_ids": optional("_EXTRA_FIELD_IDS", array_of("int")),
+    "index_meta": optional("_INDEX_META", "bytes"),
+    "source_meta": optional("_SOURCE_META", "bytes"),
+}
 
 _LAYOUT = RecordLayout(
     what="an index manifest",
     version=1,
-    avro_schema=top_record(
-        required("_KIND", "int"),
-        required("_PARTITION", "bytes"),
-        required("_BUCKET", "int"),
-        required("_INDEX_TYPE", "string"),
-        required("_FILE_NAME", "string"),
-        required("_FILE_SIZE", "long"),
-        required("_ROW_COUNT", "long"),
-        optional("_DELETIONS_VECTORS_RANGES", array_of(["null", _RANGE])),
-        optional("_EXTERNAL_PATH", "string"),
-        optional("_GLOBAL_INDEX", _GLOBAL_INDEX),
-    ),
-    paths={
-        "kind": "_KIND",
-        "partition": "_PARTITION",
-        "bucket": "_BUCKET",
-        "index_type": "_INDEX_TYPE",
-        "file_name": "_FILE_NAME",
-        "file_size": "_FILE_SIZE",
-        "row_count": "_ROW_COUNT",
-        "deletion_vectors": "_DELETIONS_VECTORS_RANGES",
-        "external_path": "_EXTERNAL_PATH",
-        "global_index": "_GLOBAL_INDEX",
+    fields={
+        "kind": required("_KIND", "int"),
+        "partition": required("_PARTITION", "bytes"),
+        "bucket": required("_BUCKET", "int"),
+        "index_type": required("_INDEX_TYPE", "string"),
+        "file_name": required("_FILE_NAME", "string"),
+        "file_size": required("_FILE_SIZE", "long"),
+        "row_count": required("_ROW_COUNT", "long"),
+        "deletion_vectors": optional("_DELETIONS_VECTORS_RANGES", array_of(["null", _RANGE])),
+        "external_path": optional("_EXTERNAL_PATH", "string"),
+        "global_index": optional("_GLOBAL_INDEX", nested_record("_GLOBAL_INDEX", *_GLOBAL_FIELDS.values())),
     },
-    schema=pa.schema(
-        [
-            pa.field("kind", pa.int8(), False),
-            pa.field("partition", pa.binary(), False),
-            pa.field("bucket", pa.int32(), False),
-            pa.field("index_type", pa.string(), False),
-            pa.field("file_name", pa.string(), False),
-            pa.field("file_size", pa.int64(), False),
-            pa.field("row_count", pa.int64(), False),
-            pa.field(
-                "deletion_vectors", pa.list_(pa.struct(list(zip(_RANGE_FIELDS.values(), _RANGE_TYPES, strict=True))))
-            ),
-            pa.field("external_path", pa.string()),
-            pa.field("global_index", pa.struct(list(zip(_GLOBAL_FIELDS.values(), _GLOBAL_TYPES, strict=True)))),
-        ]
-    ),
     file_names={"file_name": "the index file", "deletion_vectors.f0": "the data file"},
     external_paths={"external_path": "the index file"},
     counts=("file_size", "row_count"),
+    tinyints=("kind",),
 )
 
 
@@ -285,42 +238,29 @@ def _row(entry: IndexManifestEntry) -> dict[str, object]:
         "kind": entry.kind,
         "partition": entry.partition,
         "bucket": entry.bucket,
-        "index_type": file.index_type,
-        "file_name": file.file_name,
-        "file_size": file.file_size,
-        "row_count": file.row_count,
-        "deletion_vectors": None if vectors is None else [_renamed(v, _RANGE_FIELDS) for v in vectors],
-        "external_path": file.external_path,
-        "global_index": None if index is None else _renamed(index, _GLOBAL_FIELDS),
+        **{f.name: getattr(file, f.name) for f in fields(file)},
+        "deletion_vectors": None if vectors is None else [_stored(v, _RANGE_FIELDS) for v in vectors],
+        "global_index": None if index is None else _stored(index, _GLOBAL_FIELDS),
     }
 
 
-def _renamed(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, str]) -> dict[str, object]:
-    values = {names[name]: value for name, value in asdict(meta).items()}
+def _stored(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, AvroField]) -> dict[str, object]:
+    values = {names[name]["name"]: value for name, value in asdict(meta).items()}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _entry(row: Mapping[str, Any]) -> IndexManifestEntry:
-    vectors, index = row["deletion_vectors"], row["global_index"]
-    if index is not None:
-        values = {name: index[stored] for name, stored in _GLOBAL_FIELDS.items()}
-        extra = values["extra_field_ids"]
-        index = GlobalIndexMeta(**{**values, "extra_field_ids": None if extra is None else tuple(extra)})
-    if vectors is not None:
-        vectors = tuple(
-            DeletionVectorRange(**{name: vector[stored] for name, stored in _RANGE_FIELDS.items()})
-            for vector in vectors
-        )
-    file = IndexFileMeta(
-        index_type=row["index_type"],
-        file_name=row["file_name"],
-        file_size=row["file_size"],
-        row_count=row["row_count"],
-        deletion_vectors=vectors,
-        external_path=row["external_path"],
-        global_index=index,
-    )
-    return IndexManifestEntry(FileKind(row["kind"]), row["partition"], row["bucket"], file)
+def _entry(row: dict[str, Any]) -> IndexManifestEntry:
+    kind, partition, bucket = (row.pop(name) for name in ("kind", "partition", "bucket"))
+    if (vectors := row["deletion_vectors"]) is not None:
+        row["deletion_vectors"] = tuple(DeletionVectorRange(**_named(v, _RANGE_FIELDS)) for v in vectors)
+    if (index := row["global_index"]) is not None:
+        row["global_index"] = GlobalIndexMeta(**_named(index, _GLOBAL_FIELDS))
+    return IndexManifestEntry(FileKind(kind), partition, bucket, IndexFileMeta(**row))
+
+
+def _named(stored: Mapping[str, Any], names: Mapping[str, AvroField]) -> dict[str, Any]:
+    values = {name: stored[f["name"]] for name, f in names.items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 _VERSION = 1
