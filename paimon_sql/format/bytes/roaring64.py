@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_sql.format.bytes.bounded import check_count, check_range
+from paimon_sql.format.bytes.memory import Longs, range_index
 
 Lows = npt.NDArray[np.uint16]
 _RUN, _BITMAP, _ARRAY = range(3)
@@ -149,8 +150,8 @@ class Roaring64:
         return [*sorted(oldest[:16]), *oldest[16:]]
 
 
-def _run_starts(lows: Lows) -> npt.NDArray[np.int64]:
-    starts: npt.NDArray[np.int64] = np.flatnonzero(np.diff(lows.astype(np.int32), prepend=-2) != 1)
+def _run_starts(lows: Lows) -> Longs:
+    starts: Longs = np.flatnonzero(np.diff(lows.astype(np.int32), prepend=-2) != 1)
     return starts
 
 
@@ -252,11 +253,9 @@ def _read_container(cursor: _Cursor) -> Container | None:
         (runs,) = cursor.take("<H")
         pairs = np.frombuffer(cursor.bytes(4 * runs), dtype="<u2").reshape(-1, 2).astype(np.int64)
         lengths = pairs[:, 1] + 1
-        ends = np.cumsum(lengths)
-        if runs and (ends[-1] > 1 << 16 or (pairs.sum(axis=1) >= 1 << 16).any()):
+        if runs and (lengths.sum() > 1 << 16 or (pairs.sum(axis=1) >= 1 << 16).any()):
             raise ValueError("the runs of a container hold more than 65536 numbers")
-        lows = np.repeat(pairs[:, 0] - (ends - lengths), lengths) + np.arange(ends[-1] if runs else 0)
-        return Container(lows.astype(np.uint16), True)
+        return Container(range_index(pairs[:, 0], lengths).astype(np.uint16), True)
     if kind == _BITMAP:
         bits = np.unpackbits(np.frombuffer(cursor.bytes(_BITMAP_BYTES), dtype=np.uint8), bitorder="little")
         return Container(np.flatnonzero(bits).astype(np.uint16), False)

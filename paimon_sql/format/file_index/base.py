@@ -64,12 +64,8 @@ class RowsReader(IndexReader):
     def not_nulls(self) -> BitMap:
         """The rows with a value."""
 
-    def below(self, key: Key, *, inclusive: bool) -> BitMap | None:
-        """The rows with smaller keys, or an equal one if ``inclusive``; None if the index has no order."""
-        return None
-
-    def above(self, key: Key, *, inclusive: bool) -> BitMap | None:
-        """The rows with greater keys, or an equal one if ``inclusive``; None if the index has no order."""
+    def split(self, key: Key) -> tuple[BitMap, BitMap, BitMap] | None:
+        """The rows with smaller, equal and greater keys; None if the index has no order."""
         return None
 
     def equal_any(self, values: pa.Array) -> BitMap:
@@ -88,9 +84,11 @@ class RowsReader(IndexReader):
             key = self.keys.bound(value, above=operator in ("<=", ">"))
         except OutOfRangeError:
             return None
-        if operator in ("<", "<="):
-            return self.below(key, inclusive=inclusive)
-        return self.above(key, inclusive=inclusive)
+        if (parts := self.split(key)) is None:
+            return None
+        less, equal, greater = parts
+        side = less if operator in ("<", "<=") else greater
+        return side | equal if inclusive else side
 
 
 class FileIndexKind(ABC):

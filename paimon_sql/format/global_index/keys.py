@@ -14,11 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.bytes.memory import Bytes, Longs, binary_buffers, offsets_of
 from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
 from paimon_sql.format.file_index.keys import STRINGS, KeyType
 from paimon_sql.format.schema import types as t
-
-Longs = npt.NDArray[np.int64]
 
 _TIMES = (t.TimestampType, t.LocalZonedTimestampType)
 _NUMBERS = (
@@ -107,7 +106,7 @@ class IndexKeys:
         if self._is_wide:
             assert isinstance(self.type, t.DecimalType)
             return _decode_decimals(data, self.type)
-        flat, starts = binary_ranges(data)
+        flat, starts = binary_buffers(data)
         sizes = np.diff(starts)
         if isinstance(self.type, _TIMES) and self.type.precision > _MILLI_DIGITS:
             if len(sizes) and sizes.min() <= 8:
@@ -147,20 +146,9 @@ def keys_of(data_type: t.DataType) -> IndexKeys:
     return IndexKeys(data_type.element if isinstance(data_type, t.ArrayType) else data_type)
 
 
-def binary_ranges(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
-    """The bytes of large binaries, and the offset of each, followed by the end offset."""
-    _, offsets, memory = data.buffers()
-    starts = np.frombuffer(offsets, np.int64)[data.offset : data.offset + len(data) + 1]
-    if memory is None:
-        return np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64)
-    return np.frombuffer(memory, np.uint8), starts
-
-
-def large_binaries(data: npt.NDArray[np.uint8], sizes: Longs) -> pa.Array:
+def large_binaries(data: Bytes, sizes: Longs) -> pa.Array:
     """Split concatenated bytes into large binaries of some sizes."""
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+    buffers = [None, pa.py_buffer(offsets_of(sizes)), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(pa.large_binary(), len(sizes), buffers)
 
 
@@ -195,7 +183,7 @@ def _encode_decimals(decimals: pa.Array) -> pa.Array:
 
 
 def _decode_decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
-    flat, starts = binary_ranges(data)
+    flat, starts = binary_buffers(data)
     sizes = np.diff(starts)
     if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= _DECIMAL_BYTES:
         raise ValueError("the key of a decimal is empty or too long")

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.bytes.memory import Bytes, Longs
 
-_Numbers = npt.NDArray[np.int64]
 _DESCRIPTOR = b"CSEDBOLB"
 _VIEW = b"WEIVBOLB"
 _DESCRIPTOR_HEAD = b"\x02" + _DESCRIPTOR
@@ -101,7 +100,7 @@ def decode_view(data: bytes) -> BlobView:
     return BlobView(*_body(data, _VIEW_HEAD, _ROW, "view"))
 
 
-def descriptors(uri: str, offsets: _Numbers, lengths: _Numbers) -> pa.Array:
+def descriptors(uri: str, offsets: Longs, lengths: Longs) -> pa.Array:
     """Encode the descriptors of blobs of one file."""
     name = uri.encode()
     head = np.frombuffer(_DESCRIPTOR_HEAD + _SIZE.pack(len(name)) + name, dtype=np.uint8)
@@ -124,7 +123,7 @@ def views(table: str, field_id: int, row_ids: pa.Array) -> pa.Array:
     return pc.if_else(row_ids.is_valid(), encoded, None) if row_ids.null_count else encoded
 
 
-def _of_equal_length(rows: npt.NDArray[np.uint8]) -> pa.Array:
+def _of_equal_length(rows: Bytes) -> pa.Array:
     count, width = rows.shape
     bounds = np.arange(count + 1, dtype=np.int32) * np.int32(width)
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(bounds), pa.py_buffer(rows)])

@@ -188,18 +188,12 @@ class _Reader(RowsReader):
             raise ValueError(f"a range bitmap that is cut off: {error}") from error
 
     def equal(self, key: Key) -> BitMap:
-        rank, found = self._words.find(key)
-        return self._slices.split(rank)[1] if found else BitMap()
+        return self.split(key)[1]
 
-    def below(self, key: Key, *, inclusive: bool) -> BitMap:
+    def split(self, key: Key) -> tuple[BitMap, BitMap, BitMap]:
         rank, found = self._words.find(key)
-        less, equal, _ = self._slices.split(rank)
-        return less | equal if inclusive and found else less
-
-    def above(self, key: Key, *, inclusive: bool) -> BitMap:
-        rank, found = self._words.find(key)
-        _, equal, greater = self._slices.split(rank)
-        return greater if found and not inclusive else greater | equal
+        less, equal, greater = self._slices.split(rank)
+        return (less, equal, greater) if found else (less, BitMap(), greater | equal)
 
     def not_nulls(self) -> BitMap:
         return self._slices.rows

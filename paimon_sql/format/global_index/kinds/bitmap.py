@@ -19,21 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.format.bytes.bounded import check_count, check_range, check_total
+from paimon_sql.format.bytes.bounded import Read, check_count, check_range, check_total
+from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
 from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
 from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
-    Longs,
-    Read,
     SortedRows,
     between_mask,
     footer_of,
     position,
 )
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
-from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges
+from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.options.table.index import (
     BITMAP_INDEX_COMPRESSION,
     BITMAP_INDEX_COMPRESSION_LEVEL,
@@ -61,7 +60,7 @@ class Places:
 
     def block(self) -> bytes:
         """Encode the content of a block: the number of keys, then for each its length, its bytes and its location."""
-        data, starts = binary_ranges(self.keys)
+        data, starts = binary_buffers(self.keys)
         sizes = np.diff(starts)
         heads, offsets, lengths = sizes_of(sizes), sizes_of(self.offsets), sizes_of(self.lengths)
         each = heads + sizes + offsets + lengths
@@ -70,13 +69,12 @@ class Places:
         encode_into(out, at, sizes, heads)
         encode_into(out, at + heads + sizes, self.offsets, offsets)
         encode_into(out, at + heads + sizes + offsets, self.lengths, lengths)
-        shift = np.repeat(at + heads - starts[:-1], sizes)
-        out[np.arange(starts[0], starts[-1]) + shift] = data[starts[0] : starts[-1]]
+        out[range_index(at + heads, sizes)] = data[starts[0] : starts[-1]]
         return encode(np.array([len(sizes)])).tobytes() + out.tobytes()
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
-        sizes = np.diff(binary_ranges(self.keys)[1])
+        sizes = np.diff(binary_buffers(self.keys)[1])
         return sizes + sizes_of(sizes) + sizes_of(self.offsets) + sizes_of(self.lengths)
 
     def part(self, start: int, end: int) -> Places:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.global_index.base import Longs
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.kinds.bitmap import Bitmap
 from paimon_sql.format.options.table.index import (
