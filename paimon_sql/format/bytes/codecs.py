@@ -11,7 +11,6 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable
-from typing import Protocol
 
 import cramjam
 
@@ -187,17 +186,9 @@ def _lz4(data: bytes, limit: int) -> bytes:
     return bytes(memoryview(out)[: cramjam.lz4.decompress_block_into(data, out)])
 
 
-class _Unpacker(Protocol):
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
-
-
-def _framed(unpacker: Callable[[], _Unpacker]) -> Callable[[bytes, int], bytes]:
+def _framed(
+    unpacker: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor | zstd.ZstdDecompressor],
+) -> Callable[[bytes, int], bytes]:
     """A codec whose bytes are one or several frames, each of which needs a new decompressor."""
 
     def unpack(data: bytes, limit: int) -> bytes:

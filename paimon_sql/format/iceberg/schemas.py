@@ -234,14 +234,17 @@ def raw_values(data_type: t.DataType, values: pa.Array) -> list[RawValue]:
         width = decimal_width(data_type.precision)
         unscaled = (None if v is None else int(v.scaleb(data_type.scale)) for v in values.to_pylist())
         return [None if v is None else v.to_bytes(width, "big", signed=True) for v in unscaled]
-    if (wide := _WIDENED.get(type(data_type))) is None:
-        plain_values: list[RawValue] = values.to_pylist()
-        return plain_values
-    cast = values.cast(wide)
-    if pa.types.is_temporal(wide):
-        cast = cast.cast(pa.int64())
-    plain: list[RawValue] = cast.to_pylist()
+    numbers = _numbers(data_type, values)
+    plain: list[RawValue] = (values if numbers is None else numbers).to_pylist()
     return plain
+
+
+def _numbers(data_type: t.DataType, values: pa.Array) -> pa.Array | None:
+    """Values as Iceberg's numbers; None for those of other types."""
+    if (wide := _WIDENED.get(type(data_type))) is None:
+        return None
+    numbers = values.cast(wide)
+    return numbers.cast(pa.int64()) if pa.types.is_temporal(wide) else numbers
 
 
 def decimal_width(precision: int) -> int:
@@ -259,14 +262,11 @@ def single_values(data_type: t.DataType, values: pa.Array) -> list[bytes | None]
     if isinstance(data_type, t.DecimalType):
         raw = raw_values(data_type, values)
         return [None if v is None else _min_bytes(v) for v in raw]  # type: ignore[arg-type]
-    if (wide := _WIDENED.get(type(data_type))) is None:
+    if (cast := _numbers(data_type, values)) is None:
         if isinstance(data_type, t.BooleanType):
             return [None if v is None else bytes([v]) for v in values.to_pylist()]
         as_bytes: list[bytes | None] = values.cast(pa.binary()).to_pylist()
         return as_bytes
-    cast = values.cast(wide)
-    if pa.types.is_temporal(wide):
-        cast = cast.cast(pa.int64())
     numbers = pc.fill_null(cast, 0).to_numpy(zero_copy_only=False)
     data, width = np.ascontiguousarray(numbers.astype(numbers.dtype.newbyteorder("<"))).tobytes(), numbers.itemsize
     valid = cast.is_valid().to_pylist()

@@ -161,21 +161,6 @@ def extra_file(bucket: str, name: str, external_path: str | None) -> str:
     return inside(checked_external_path(external_path).rpartition("/")[0] if external_path else bucket, name)
 
 
-def manifest_name(uuid: str, count: int) -> str:
-    """The name of a new manifest."""
-    return f"manifest-{uuid}-{count}"
-
-
-def manifest_list_name(uuid: str, count: int) -> str:
-    """The name of a new manifest list."""
-    return f"manifest-list-{uuid}-{count}"
-
-
-def index_manifest_name(uuid: str, count: int) -> str:
-    """The name of a new index manifest."""
-    return f"index-manifest-{uuid}-{count}"
-
-
 def index_name(uuid: str, count: int) -> str:
     """The name of a new index file of a bucket or table."""
     return f"index-{uuid}-{count}"

@@ -18,7 +18,7 @@ from paimon_sql.format.metadata.manifest_records import RecordLayout, array_of, 
 
 HASH_INDEX = "HASH"
 DELETION_VECTORS_INDEX = "DELETION_VECTORS"
-_DATA_EVOLUTION = b"DEIX"
+_SOURCE_MAGIC = b"DEIX"
 """Prefix of the source metadata of a global index over a data-evolution table."""
 
 
@@ -26,7 +26,7 @@ _DATA_EVOLUTION = b"DEIX"
 class DeletionVectorRange:
     """Location of a data file's deletion vector in its index file.
 
-    ``offset`` is its first byte, and ``length`` the length as the writer counts it (see `deletion_vectors`);
+    ``offset`` is its first byte, and ``length`` the length as the writer counts it (see `index_files`);
     ``cardinality``, the number of deleted rows, is None in files of older versions.
     """
 
@@ -219,7 +219,7 @@ def _overlap(one: GlobalIndexMeta | None, other: GlobalIndexMeta | None) -> bool
     if one is None or other is None or one.index_field_id != other.index_field_id:
         return False
     sources = (one.source_meta, other.source_meta)
-    if all(source is not None and not source.startswith(_DATA_EVOLUTION) for source in sources):
+    if all(source is not None and not source.startswith(_SOURCE_MAGIC) for source in sources):
         return False  # indexes over data files of a primary-key table identify rows by file
     if one.extra_field_ids != other.extra_field_ids:
         return True
@@ -265,7 +265,6 @@ def _named(stored: Mapping[str, Any], names: Mapping[str, AvroField]) -> dict[st
 
 _VERSION = 1
 _FIRST_IS_NULL, _LAST_IS_NULL = 1, 2
-_MAGIC = b"DEIX"
 _SOURCE = struct.Struct(">4siq")
 
 
@@ -313,7 +312,7 @@ class KeyRange:
 
 def written_source(snapshot_id: int) -> bytes:
     """Encode the source metadata of an index that was built from a snapshot."""
-    return _SOURCE.pack(_MAGIC, 1, snapshot_id)
+    return _SOURCE.pack(_SOURCE_MAGIC, 1, snapshot_id)
 
 
 def source_snapshot(data: bytes | None) -> int | None:
@@ -321,4 +320,4 @@ def source_snapshot(data: bytes | None) -> int | None:
     if data is None or len(data) != _SOURCE.size:
         return None
     magic, version, snapshot_id = _SOURCE.unpack(data)
-    return snapshot_id if magic == _MAGIC and version == 1 else None
+    return snapshot_id if magic == _SOURCE_MAGIC and version == 1 else None

@@ -138,11 +138,6 @@ def entries(table: pa.Table) -> list[ManifestEntry]:
     return list(map(ManifestEntry, kinds, *buckets, files))
 
 
-def entry_at(table: pa.Table, index: int) -> ManifestEntry:
-    """Convert one row of a table of `MANIFEST_SCHEMA` to an entry."""
-    return entries(table.slice(index, 1))[0]
-
-
 def describe_manifest(
     table: pa.Table, *, file_name: str, file_size: int, partition_stats: SimpleStats, schema_id: int
 ) -> ManifestFileMeta:

@@ -9,8 +9,9 @@ number of fields.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +32,10 @@ OPTION = "bucket-function.type"
 _POSITIVE = np.uint32(0x7FFFFFFF)
 
 
-class BucketFunction(Protocol):
+class BucketFunction(ABC):
     """Assigns rows to the buckets 0 to ``num_buckets - 1`` by their bucket key."""
 
-    name: str
+    name: ClassVar[str]
 
     def check(self, types: Sequence[t.DataType]) -> None:
         """Check that columns of these types can be the bucket key.
@@ -42,20 +43,20 @@ class BucketFunction(Protocol):
         Raises:
             InvalidInputError: they cannot.
         """
+        if not types:
+            raise InvalidInputError("A bucket key has at least one column.")
 
+    @abstractmethod
     def assign(
         self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
     ) -> npt.NDArray[np.int32]:
         """The bucket of each row; ``columns`` are the bucket key."""
 
 
-class DefaultBucketFunction:
+class DefaultBucketFunction(BucketFunction):
     """The hash of the bucket key's BinaryRow, modulo the number of buckets."""
 
     name = "default"
-
-    def check(self, types: Sequence[t.DataType]) -> None:
-        _check_any(types)
 
     def assign(
         self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
@@ -66,7 +67,7 @@ class DefaultBucketFunction:
         return _modulo(np.abs(hashes.astype(np.int64)).astype(np.uint32), num_buckets)
 
 
-class ModBucketFunction:
+class ModBucketFunction(BucketFunction):
     """The value of a single INT or BIGINT column, modulo the number of buckets; null is 0."""
 
     name = "mod"
@@ -89,13 +90,13 @@ class ModBucketFunction:
         return buckets
 
 
-class HiveBucketFunction:
+class HiveBucketFunction(BucketFunction):
     """Hive's bucket hash, modulo the number of buckets; null is 0."""
 
     name = "hive"
 
     def check(self, types: Sequence[t.DataType]) -> None:
-        _check_any(types)
+        super().check(types)
         for data_type in types:
             if type(data_type) not in _HIVE_HASHES:
                 raise InvalidInputError(
@@ -136,11 +137,6 @@ def bucket_function(name: str) -> BucketFunction:
             key=OPTION,
             remedy=f"Use one of {', '.join(sorted(_FUNCTIONS))}.",
         ) from None
-
-
-def _check_any(types: Sequence[t.DataType]) -> None:
-    if not types:
-        raise InvalidInputError("A bucket key has at least one column.")
 
 
 def _check_count(num_buckets: int) -> None:
@@ -252,18 +248,11 @@ def _hive_bool(array: pa.Array) -> Hashes:
 
 _HIVE_HASHES: dict[type[t.DataType], Callable[[pa.Array], Hashes]] = {
     t.BooleanType: _hive_bool,
-    t.TinyIntType: _hive_int,
-    t.SmallIntType: _hive_int,
-    t.IntType: _hive_int,
-    t.DateType: _hive_int,
-    t.TimeType: _hive_int,
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType, t.TimeType), _hive_int),
     t.BigIntType: _hive_long,
     t.FloatType: _hive_float,
     t.DoubleType: _hive_double,
-    t.CharType: _hive_bytes,
-    t.VarCharType: _hive_bytes,
-    t.BinaryType: _hive_bytes,
-    t.VarBinaryType: _hive_bytes,
+    **dict.fromkeys((t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType), _hive_bytes),
     t.DecimalType: _hive_decimal,
 }
 
