@@ -97,14 +97,16 @@ class FileIndexKind(ABC):
     Attributes:
         name: its name in options and containers.
         settings: its settings per column, by the last part of the option's key.
+        types: the types whose values can be indexed.
     """
 
     name: ClassVar[str]
     settings: ClassVar[tuple[Option[object], ...]] = ()
+    types: ClassVar[tuple[type[t.DataType], ...]]
 
-    @abstractmethod
     def supports(self, data_type: t.DataType) -> bool:
         """Whether values of a type can be indexed."""
+        return isinstance(data_type, self.types)
 
     def check(self, settings: TableOptions) -> str | None:
         """The defect of settings whose values are valid one by one; None if there is none."""

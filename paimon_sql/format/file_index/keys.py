@@ -23,16 +23,10 @@ Key: TypeAlias = int | bytes
 Stored: TypeAlias = npt.NDArray[np.signedinteger[npt.NBitBase]]
 """Numbers as files store them."""
 
-STRINGS = (t.CharType, t.VarCharType)
-_TIMES = (t.TimestampType, t.LocalZonedTimestampType)
 _WIDTHS: dict[type[t.DataType], int] = {
-    t.BooleanType: 1,
-    t.TinyIntType: 1,
+    **dict.fromkeys((t.BooleanType, t.TinyIntType), 1),
     t.SmallIntType: 2,
-    t.IntType: 4,
-    t.DateType: 4,
-    t.TimeType: 4,
-    t.FloatType: 4,
+    **dict.fromkeys((t.IntType, t.DateType, t.TimeType, t.FloatType), 4),
 }
 _NANOS_FROM = 7
 _MICROS_FROM = 4
@@ -56,7 +50,7 @@ class KeyType:
     @property
     def is_bytes(self) -> bool:
         """Whether keys are bytes instead of numbers."""
-        return isinstance(self.type, (*STRINGS, t.BinaryType, t.VarBinaryType))
+        return isinstance(self.type, (*t.TEXTS, *t.BYTES))
 
     @property
     def is_float(self) -> bool:
@@ -93,7 +87,7 @@ class KeyType:
     @property
     def _scale(self) -> int:
         """Units of the Arrow type per unit of an index."""
-        if not isinstance(self.type, _TIMES):
+        if not isinstance(self.type, t.TIMESTAMPS):
             return 1
         return 1 if _MICROS_FROM <= self.type.precision < _NANOS_FROM else _THOUSAND
 
@@ -143,7 +137,7 @@ class KeyType:
 
     def is_exact(self, values: pa.Array) -> bool:
         """Whether keys identify these values; timestamps may be finer than the keys of indexes."""
-        if not isinstance(self.type, _TIMES):
+        if not isinstance(self.type, t.TIMESTAMPS):
             return True
         if self.type.precision >= _NANOS_FROM:
             return False

@@ -16,21 +16,10 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.bytes.memory import Bytes, Longs, binary_buffers, offsets_of
 from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
-from paimon_sql.format.file_index.keys import STRINGS, KeyType
+from paimon_sql.format.file_index.keys import KeyType
 from paimon_sql.format.schema import types as t
 
-_TIMES = (t.TimestampType, t.LocalZonedTimestampType)
-_NUMBERS = (
-    t.BooleanType,
-    t.TinyIntType,
-    t.SmallIntType,
-    t.IntType,
-    t.BigIntType,
-    t.FloatType,
-    t.DoubleType,
-    t.DateType,
-    t.TimeType,
-)
+_NUMBERS = (t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType)
 _MAX_DIGITS_OF_A_LONG = 18
 _MILLI_DIGITS = 3
 _MICRO_DIGITS = 6
@@ -51,12 +40,12 @@ class IndexKeys:
     @staticmethod
     def supports(data_type: t.DataType) -> bool:
         """Whether values of a type can be keys."""
-        return isinstance(data_type, (*_NUMBERS, *STRINGS, *_TIMES, t.DecimalType))
+        return isinstance(data_type, (*_NUMBERS, *t.TEXTS, *t.TIMESTAMPS, t.DecimalType))
 
     @property
     def is_text(self) -> bool:
         """Whether keys are strings, which have prefixes."""
-        return isinstance(self.type, STRINGS)
+        return isinstance(self.type, t.TEXTS)
 
     @property
     def _is_wide(self) -> bool:
@@ -65,12 +54,12 @@ class IndexKeys:
     @property
     def _units(self) -> int:
         """Units of a timestamp's Arrow type per millisecond."""
-        assert isinstance(self.type, _TIMES)
+        assert isinstance(self.type, t.TIMESTAMPS)
         return 1000 if self.type.precision <= _MICRO_DIGITS else _NANOS_OF_A_MILLI
 
     def ordered(self, values: pa.Array) -> pa.Array:
         """Convert values to the sortable form; nulls stay null."""
-        if isinstance(self.type, _TIMES):
+        if isinstance(self.type, t.TIMESTAMPS):
             return values.cast(pa.int64())
         return values if self._is_wide else KeyType(self.type).of(values)
 
@@ -85,7 +74,7 @@ class IndexKeys:
         if self._is_wide:
             return _encode_decimals(keys)
         numbers = keys.to_numpy()
-        if isinstance(self.type, _TIMES):
+        if isinstance(self.type, t.TIMESTAMPS):
             millis = np.floor_divide(numbers, self._units)
             if self.type.precision <= _MILLI_DIGITS:
                 return _fixed(millis.astype("<i8"))
@@ -108,18 +97,18 @@ class IndexKeys:
             return _decode_decimals(data, self.type)
         flat, starts = binary_buffers(data)
         sizes = np.diff(starts)
-        if isinstance(self.type, _TIMES) and self.type.precision > _MILLI_DIGITS:
+        if isinstance(self.type, t.TIMESTAMPS) and self.type.precision > _MILLI_DIGITS:
             if len(sizes) and sizes.min() <= 8:
                 raise ValueError("the key of a time is too short")
             millis = flat[(starts[:-1, None] + np.arange(8)).ravel()].view("<i8").astype(np.int64)
             nanos, _ = decoded_at(flat, starts[:-1] + 8)
             return pa.array(millis * self._units + nanos // (_NANOS_OF_A_MILLI // self._units))
         kind = KeyType(self.type)
-        width = 8 if isinstance(self.type, (*_TIMES, t.DecimalType)) else kind.stored.itemsize
+        width = 8 if isinstance(self.type, (*t.TIMESTAMPS, t.DecimalType)) else kind.stored.itemsize
         if (sizes != width).any():
             raise ValueError(f"a key of {self.type.sql()} is not {width} bytes long")
         stored = flat[starts[0] : starts[-1]].view(f"<i{width}")
-        if isinstance(self.type, _TIMES):
+        if isinstance(self.type, t.TIMESTAMPS):
             return pa.array(stored.astype(np.int64) * self._units)
         return pa.array(stored.astype(np.int64) if isinstance(self.type, t.DecimalType) else kind.decode(stored))
 

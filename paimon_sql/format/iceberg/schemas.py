@@ -49,17 +49,13 @@ FIRST_PARTITION_ID = 1000
 _MICROS = 6
 _PLAIN: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
-    t.TinyIntType: "int",
-    t.SmallIntType: "int",
-    t.IntType: "int",
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType), "int"),
     t.BigIntType: "long",
     t.FloatType: "float",
     t.DoubleType: "double",
     t.DateType: "date",
-    t.CharType: "string",
-    t.VarCharType: "string",
-    t.BinaryType: "binary",
-    t.VarBinaryType: "binary",
+    **dict.fromkeys(t.TEXTS, "string"),
+    **dict.fromkeys(t.BYTES, "binary"),
 }
 _PROMOTIONS = {("int", "long"), ("float", "double")}
 
@@ -205,10 +201,7 @@ RawValue: TypeAlias = bool | int | float | str | bytes | None
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType | t.BlobType
 _WIDENED: dict[type[t.DataType], pa.DataType] = {
-    t.TinyIntType: pa.int32(),
-    t.SmallIntType: pa.int32(),
-    t.IntType: pa.int32(),
-    t.DateType: pa.int32(),
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType), pa.int32()),
     t.BigIntType: pa.int64(),
     t.FloatType: pa.float32(),
     t.DoubleType: pa.float64(),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.binary_field import Field, VariableField, atomic_field, check_parts, stretch
@@ -134,21 +134,13 @@ def field_of(data_type: t.DataType) -> Field:
     if isinstance(data_type, t.RowType):
         types = data_type.children()
         fields = [field_of(child) for child in types]
-        return VariableField(
-            lambda values: pack_row(types, fields, values),
-            lambda memory: _unpack_inner(types, fields, memory),
-            inline=False,
-        )
+        return VariableField(partial(pack_row, types, fields), partial(_unpack_inner, types, fields), inline=False)
     if isinstance(data_type, t.ArrayType):
         element = field_of(data_type.element)
-        return VariableField(
-            lambda values: pack_array(element, values), lambda memory: unpack_array(element, memory), inline=False
-        )
+        return VariableField(partial(pack_array, element), partial(unpack_array, element), inline=False)
     if isinstance(data_type, t.VectorType):
         number = field_of(data_type.element)
-        return VariableField(
-            lambda values: pack_vector(number, values), lambda memory: unpack_vector(number, memory), inline=False
-        )
+        return VariableField(partial(pack_vector, number), partial(unpack_vector, number), inline=False)
     if isinstance(data_type, t.MapType):
         return _map_field(data_type.key, data_type.value)
     if isinstance(data_type, t.MultisetType):

@@ -6,8 +6,9 @@ VARIANT values are encoded one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -161,45 +162,27 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
             [_slots(c, f.type) for c, f in zip(array.flatten(), data_type.fields, strict=True)], len(data_type.fields)
         )
         return _stretched(rows.view(np.uint8), offsets_of(sizes)[:-1], sizes, nulls)
-    if type(data_type) in _NUMBERS:
-        words = _NUMBERS[type(data_type)](_values(array, data_type))
-        return Slots(words if nulls is None else np.where(nulls, np.uint64(0), words), nulls)
-    return _packed_one_by_one(array, data_type, nulls)
+    if isinstance(data_type, t.BooleanType):
+        words = pc.fill_null(array, False).to_numpy(zero_copy_only=False).astype(np.uint64)
+    elif (layout := UNSIGNED.get(type(data_type))) is not None:
+        words = _items(array, layout).astype(np.uint64, copy=False)
+    else:
+        return _packed_one_by_one(array, data_type, nulls)
+    return Slots(words if nulls is None else np.where(nulls, np.uint64(0), words), nulls)
 
 
 _WIDE = (pa.large_string(), pa.large_binary())
-_NUMBERS: dict[type[t.DataType], Callable[[npt.NDArray[np.generic]], Words]] = {
-    t.BooleanType: lambda v: v.astype(np.uint64),
-    t.TinyIntType: lambda v: v.view(np.uint8).astype(np.uint64),
-    t.SmallIntType: lambda v: v.view(np.uint16).astype(np.uint64),
-    t.IntType: lambda v: v.view(np.uint32).astype(np.uint64),
-    t.BigIntType: lambda v: v.view(np.uint64),
-    t.FloatType: lambda v: v.view(np.uint32).astype(np.uint64),
-    t.DoubleType: lambda v: v.view(np.uint64),
-    t.DateType: lambda v: v.view(np.uint32).astype(np.uint64),
-    t.TimeType: lambda v: v.view(np.uint32).astype(np.uint64),
+UNSIGNED: dict[type[t.DataType], type[np.unsignedinteger[Any]]] = {
+    t.TinyIntType: np.uint8,
+    t.SmallIntType: np.uint16,
+    **dict.fromkeys((t.IntType, t.FloatType, t.DateType, t.TimeType), np.uint32),
+    **dict.fromkeys((t.BigIntType, t.DoubleType), np.uint64),
 }
-_LAYOUT: dict[type[t.DataType], type[np.generic]] = {
-    t.TinyIntType: np.int8,
-    t.SmallIntType: np.int16,
-    t.IntType: np.int32,
-    t.BigIntType: np.int64,
-    t.FloatType: np.float32,
-    t.DoubleType: np.float64,
-    t.DateType: np.int32,
-    t.TimeType: np.int32,
-}
+"""The memory of numbers, as unsigned ones: slots begin with it."""
 
 
 def _is_flat(data_type: t.DataType) -> bool:
     return isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType | t.BlobType)
-
-
-def _values(array: pa.Array, data_type: t.DataType) -> npt.NDArray[np.generic]:
-    """The values of a fixed-width array in memory; undefined for nulls."""
-    if isinstance(data_type, t.BooleanType):
-        return pc.fill_null(array, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    return _items(array, _LAYOUT[type(data_type)])
 
 
 def _items(array: pa.Array, layout: type[Item], width: int = 1) -> npt.NDArray[Item]:

@@ -47,11 +47,7 @@ class Bitmap(FileIndexKind):
 
     name = "bitmap"
     settings = (VERSION, INDEX_BLOCK_SIZE)
-
-    def supports(self, data_type: t.DataType) -> bool:
-        kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
-        others = (t.FloatType, t.DoubleType, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
-        return isinstance(data_type, (*kinds, *others))
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def check(self, settings: TableOptions) -> str | None:
         if settings.get(INDEX_BLOCK_SIZE) < _INT.size + 8 + _PAIR.size:

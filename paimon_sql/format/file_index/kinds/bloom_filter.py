@@ -35,11 +35,7 @@ class BloomFilter(FileIndexKind):
 
     name = "bloom-filter"
     settings = (ITEMS, FPP)
-
-    def supports(self, data_type: t.DataType) -> bool:
-        kinds = (t.BinaryType, t.VarBinaryType, t.CharType, t.VarCharType, t.TinyIntType, t.SmallIntType, t.IntType)
-        others = (t.BigIntType, t.FloatType, t.DoubleType, t.DateType, t.TimeType)
-        return isinstance(data_type, (*kinds, *others, t.TimestampType, t.LocalZonedTimestampType))
+    types = (*t.BYTES, *t.TEXTS, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def check(self, settings: TableOptions) -> str | None:
         if _min_bits(settings) >= _MAX_BITS:

@@ -41,10 +41,7 @@ class BitSliced(FileIndexKind):
     """The kind ``bsi``."""
 
     name = "bsi"
-
-    def supports(self, data_type: t.DataType) -> bool:
-        numbers = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
-        return isinstance(data_type, (*numbers, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType))
+    types = (*t.INTEGERS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
         return _Builder(data_type)

@@ -64,14 +64,14 @@ class RangeBitmap(FileIndexKind):
 
     name = "range-bitmap"
     settings = (CHUNK_SIZE,)
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def supports(self, data_type: t.DataType) -> bool:
         if isinstance(data_type, t.DecimalType):
             return data_type.precision <= _MAX_DIGITS
-        if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
+        if isinstance(data_type, t.TIMESTAMPS):
             return data_type.precision <= _MAX_PRECISION
-        kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
-        return isinstance(data_type, (*kinds, t.FloatType, t.DoubleType, t.DateType, t.TimeType))
+        return super().supports(data_type)
 
     def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
         return _Builder(data_type, settings)
