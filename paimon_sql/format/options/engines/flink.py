@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import (
-    UNLIMITED_SIZE,
-    Scope,
-    boolean,
-    double,
-    duration,
-    float_number,
-    integer,
-    kept_for,
-    long,
-    memory_size,
-    string,
-)
+from paimon_sql.format.options import values as option
 
-flink_duration = duration.scoped(Scope.FLINK)
-flink_integer = integer.scoped(Scope.FLINK)
-flink_string = string.scoped(Scope.FLINK)
+flink_duration = option.duration.scoped(option.Scope.FLINK)
+flink_integer = option.integer.scoped(option.Scope.FLINK)
+flink_string = option.string.scoped(option.Scope.FLINK)
 
 SINK_PROPERTY = flink_string("sink.<property>", None, "How Flink writes the table.")
 SCAN_PARALLELISM = flink_integer("scan.parallelism", None, "The number of Flink tasks that read the table.")
@@ -103,96 +91,99 @@ FILESYSTEM_JOB_LEVEL_SETTINGS_ENABLED = flink_string(
 LOG_PROPERTY = flink_string("log.<property>", None, "A log system that older versions wrote to.")
 
 
-LOOKUP_CACHE_ROWS = long(
+LOOKUP_CACHE_ROWS = option.long(
     "lookup.cache-rows",
     "10000",
     "The number of rows of a lookup table that are cached.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_FILE_RETENTION = duration(
+LOOKUP_CACHE_FILE_RETENTION = option.duration(
     "lookup.cache-file-retention",
     "1 h",
     "The time for which a local lookup file is retained after its last use.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_MAX_DISK_SIZE = memory_size(
+LOOKUP_CACHE_MAX_DISK_SIZE = option.memory_size(
     "lookup.cache-max-disk-size",
-    UNLIMITED_SIZE,
+    option.UNLIMITED_SIZE,
     "The maximum amount of local disk that lookup files use.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_MAX_MEMORY_SIZE = memory_size(
+LOOKUP_CACHE_MAX_MEMORY_SIZE = option.memory_size(
     "lookup.cache-max-memory-size",
     "256 mb",
     "The maximum memory of cached lookup data.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_HIGH_PRIORITY_POOL_RATIO = double(
+LOOKUP_CACHE_HIGH_PRIORITY_POOL_RATIO = option.double(
     "lookup.cache.high-priority-pool-ratio",
     "0.25",
     "The fraction of that memory that is reserved for indexes and filters.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_SPILL_COMPRESSION = string(
-    "lookup.cache-spill-compression", "zstd", "The compression of local lookup files.", status=kept_for("Java engines")
+LOOKUP_CACHE_SPILL_COMPRESSION = option.string(
+    "lookup.cache-spill-compression",
+    "zstd",
+    "The compression of local lookup files.",
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_BLOOM_FILTER_ENABLED = boolean(
+LOOKUP_CACHE_BLOOM_FILTER_ENABLED = option.boolean(
     "lookup.cache.bloom.filter.enabled",
     "true",
     "Whether lookup files have a Bloom filter of their keys.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_CACHE_BLOOM_FILTER_FPP = double(
+LOOKUP_CACHE_BLOOM_FILTER_FPP = option.double(
     "lookup.cache.bloom.filter.fpp",
     "0.05",
     "The false positive probability of that filter.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_HASH_LOAD_FACTOR = float_number(
+LOOKUP_HASH_LOAD_FACTOR = option.float_number(
     "lookup.hash-load-factor",
     "0.75",
     "The load factor of the hash tables of lookup files.",
-    status=kept_for("compatibility: no current engine reads it"),
+    status=option.kept_for("compatibility: no current engine reads it"),
 )
-LOOKUP_CONTINUOUS_DISCOVERY_INTERVAL = duration(
+LOOKUP_CONTINUOUS_DISCOVERY_INTERVAL = option.duration(
     "lookup.continuous.discovery-interval",
     None,
     "The interval at which a lookup table is refreshed; defaults to that at which a stream checks for snapshots.",
-    status=kept_for("Flink"),
+    status=option.kept_for("Flink"),
 )
-LOOKUP_BLOB_AS_DESCRIPTOR = boolean(
+LOOKUP_BLOB_AS_DESCRIPTOR = option.boolean(
     "lookup.blob-as-descriptor",
     "false",
     "Whether a lookup table stores references to blobs instead of their bytes.",
-    status=kept_for("Flink"),
+    status=option.kept_for("Flink"),
 )
-LOOKUP_REMOTE_FILE_ENABLED = boolean(
+LOOKUP_REMOTE_FILE_ENABLED = option.boolean(
     "lookup.remote-file.enabled",
     "false",
     "Whether lookup files are stored beside the data and shared.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_REMOTE_FILE_LEVEL_THRESHOLD = integer(
+LOOKUP_REMOTE_FILE_LEVEL_THRESHOLD = option.integer(
     "lookup.remote-file.level-threshold",
     "-2147483648",
     "The level from which files get a stored lookup file.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_MERGE_BUFFER_SIZE = memory_size(
+LOOKUP_MERGE_BUFFER_SIZE = option.memory_size(
     "lookup.merge-buffer-size",
     "8 mb",
     "The maximum memory for merging the rows of one key in a lookup.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOOKUP_MERGE_RECORDS_THRESHOLD = integer(
+LOOKUP_MERGE_RECORDS_THRESHOLD = option.integer(
     "lookup.merge-records-threshold",
     "1024",
     "The number of rows of one key from which they are merged in a packed buffer.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
-LOCAL_KV_DB_BLOCK_SIZE = memory_size(
+LOCAL_KV_DB_BLOCK_SIZE = option.memory_size(
     "local-kv-db.block-size",
     "4 kb",
     "The size of a block in the local key-value store.",
-    status=kept_for("Java engines"),
+    status=option.kept_for("Java engines"),
 )
