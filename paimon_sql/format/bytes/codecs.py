@@ -16,6 +16,13 @@ import cramjam
 
 from paimon_sql.format.bytes.bounded import BoundsError, check_count
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+__all__ = ["CRC_BYTES", "decompress", "decompress_lzo", "zstd"]
+
 _FIRST_LITERALS = 17
 """A first byte above this encodes the number of literals at the start of the stream."""
 _AFTER_LITERALS = 4
@@ -121,12 +128,7 @@ class _Block:
             raise BoundsError(f"an LZO block holds more than {self._limit} bytes")
 
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-_CRC_BYTES = 4
+CRC_BYTES = 4
 _LZ4_RATIO = 255
 """Max compression ratio of an LZ4 block."""
 _XZ_MEMORY = 256 << 20
@@ -174,8 +176,8 @@ def _snappy(data: bytes, limit: int) -> bytes:
 
 
 def _snappy_with_checksum(data: bytes, limit: int) -> bytes:
-    plain = _snappy(data[:-_CRC_BYTES], limit)
-    if zlib.crc32(plain).to_bytes(_CRC_BYTES, "big") != data[-_CRC_BYTES:]:
+    plain = _snappy(data[:-CRC_BYTES], limit)
+    if zlib.crc32(plain).to_bytes(CRC_BYTES, "big") != data[-CRC_BYTES:]:
         raise ValueError("the checksum of a block does not match")
     return plain
 

@@ -29,8 +29,7 @@ IcebergStruct = TypedDict(
     "IcebergStruct", {"type": Literal["struct"], "fields": list[IcebergField], "schema-id": NotRequired[int]}
 )
 IcebergList = TypedDict(
-    "IcebergList",
-    {"type": Literal["list"], "element-id": int, "element-required": bool, "element": IcebergType},
+    "IcebergList", {"type": Literal["list"], "element-id": int, "element-required": bool, "element": IcebergType}
 )
 IcebergMap = TypedDict(
     "IcebergMap",
@@ -127,23 +126,15 @@ def iceberg_type(data_type: t.DataType, field_id: int, path: str, format_version
                 "element-required": not data_type.element.nullable,
                 "element": inner(data_type.element, "element"),
             }
-        case t.MapType():
+        case t.MapType() | t.MultisetType():
+            key, value = t.entry_types(data_type)
             return {
                 "type": "map",
                 "key-id": _wrapped(key_id(field_id, below)),
-                "key": inner(data_type.key, "key"),
+                "key": inner(key, "key"),
                 "value-id": _wrapped(element_id(field_id, below)),
-                "value-required": not data_type.value.nullable,
-                "value": inner(data_type.value, "value"),
-            }
-        case t.MultisetType():
-            return {
-                "type": "map",
-                "key-id": _wrapped(key_id(field_id, below)),
-                "key": inner(data_type.element, "element"),
-                "value-id": _wrapped(element_id(field_id, below)),
-                "value-required": True,
-                "value": "int",
+                "value-required": not value.nullable,
+                "value": inner(value, "value"),
             }
         case t.RowType():
             fields = [iceberg_field(f, f"{path}.{f.name}", format_version) for f in data_type.fields]

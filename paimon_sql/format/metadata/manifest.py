@@ -260,7 +260,7 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFileMeta]:
     """
     metas = []
     table = _LIST_LAYOUT.read(data, path)
-    if pc.count_distinct(table["file_name"]).as_py() < len(table):
+    if not _are_distinct(table["file_name"]):
         raise CorruptFileError("names a manifest twice", path=path)
     for row in table.to_pylist():
         counts = row.pop("stats_null_counts")
@@ -280,7 +280,6 @@ def _list_row(meta: ManifestFileMeta) -> dict[str, object]:
     return {**row, "stats_min": low, "stats_max": high, "stats_null_counts": None if counts is None else list(counts)}
 
 
-_ADD, _DELETE = 0, 1
 _IDENTITY = ("file_name", "bucket", "level", "partition", "embedded_index", "external_path")
 
 
@@ -302,7 +301,7 @@ def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "k
     if not tables:
         raise ValueError("no manifest was given")
     table = pa.concat_tables(tables).combine_chunks()
-    if not pc.any(pc.equal(table["kind"], _DELETE)).as_py() and _distinct(table):
+    if not pc.any(pc.equal(table["kind"], FileKind.DELETE)).as_py() and _are_distinct(table["file_name"]):
         return table
     kinds = table["kind"].to_numpy()
     files = _file_numbers(table)
@@ -312,23 +311,23 @@ def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "k
     sizes = np.diff(np.r_[starts, len(order)])
     # Entries of one file must alternate: the 1st adds it, the 2nd deletes it, the 3rd adds it again.
     turn = np.arange(len(order)) - np.repeat(starts, sizes)
-    again = order[(turn % 2 == 1) & (kinds[order] == _ADD)]
+    again = order[(turn % 2 == 1) & (kinds[order] == FileKind.ADD)]
     if len(again):
         raise PaimonError(f"{_describe(table, again.min())} is added although the table holds it already.")
     remaining = np.sort(order[(starts + sizes - 1)[sizes % 2 == 1]])
-    deletes = remaining[kinds[remaining] == _DELETE]
+    deletes = remaining[kinds[remaining] == FileKind.DELETE]
     if unmatched == "refuse" and len(deletes):
         raise PaimonError(
             f"{_describe(table, deletes.min())} is deleted although the table does not hold it.",
             remedy="Another job may have compacted or overwritten the same files: read the table again.",
         )
     if unmatched == "drop":
-        remaining = remaining[kinds[remaining] == _ADD]
+        remaining = remaining[kinds[remaining] == FileKind.ADD]
     return table if len(remaining) == len(table) else table.take(pa.array(remaining))
 
 
-def _distinct(table: pa.Table) -> bool:
-    return bool(pc.count_distinct(table["file_name"]).as_py() == len(table))
+def _are_distinct(names: pa.ChunkedArray) -> bool:
+    return bool(pc.count_distinct(names).as_py() == len(names))
 
 
 def _file_numbers(table: pa.Table) -> npt.NDArray[np.int64]:

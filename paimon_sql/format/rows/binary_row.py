@@ -141,10 +141,8 @@ def field_of(data_type: t.DataType) -> Field:
     if isinstance(data_type, t.VectorType):
         number = field_of(data_type.element)
         return VariableField(partial(pack_vector, number), partial(unpack_vector, number), inline=False)
-    if isinstance(data_type, t.MapType):
-        return _map_field(data_type.key, data_type.value)
-    if isinstance(data_type, t.MultisetType):
-        return _map_field(data_type.element, t.IntType())
+    if isinstance(data_type, t.MapType | t.MultisetType):
+        return _map_field(*t.entry_types(data_type))
     raise InvalidInputError(f"{data_type.sql()} cannot be stored in a BinaryRow.")
 
 

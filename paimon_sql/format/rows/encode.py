@@ -279,9 +279,7 @@ def _python_values(array: pa.Array, data_type: t.DataType) -> list[object]:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         return _regrouped(inner, lengths, array)
     if isinstance(data_type, t.MapType | t.MultisetType):
-        key, value = (
-            (data_type.key, data_type.value) if isinstance(data_type, t.MapType) else (data_type.element, t.IntType())
-        )
+        key, value = t.entry_types(data_type)
         entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
         lengths = pc.fill_null(pc.list_value_length(entries), 0).to_numpy(zero_copy_only=False)
         keys, items = entries.flatten().flatten()

@@ -81,11 +81,7 @@ class ViewSchema:
 
     def to_json(self) -> str:
         """The JSON of the view's file."""
-        members = {
-            "fields": [f.to_json() for f in self.fields],
-            "query": self.query,
-            "dialects": dict(self.dialects),
-        }
+        members = {"fields": [f.to_json() for f in self.fields], "query": self.query, "dialects": dict(self.dialects)}
         return object_json(members, self.comment, self.options)
 
 

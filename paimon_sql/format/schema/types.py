@@ -519,6 +519,11 @@ def is_ordered(data_type: DataType) -> bool:
     return isinstance(data_type, _ORDERED)
 
 
+def entry_types(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
+    """The types of keys and values; those of a multiset are its elements and their counts."""
+    return (data_type.key, data_type.value) if isinstance(data_type, MapType) else (data_type.element, IntType(False))
+
+
 def walk(data_type: DataType) -> Iterator[DataType]:
     """Yield the type and all nested types, parents first."""
     yield data_type

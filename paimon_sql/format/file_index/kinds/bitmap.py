@@ -28,10 +28,7 @@ from paimon_sql.format.options.values import TableOptions, integer, memory_size
 from paimon_sql.format.schema import types as t
 
 VERSION = integer(
-    "version",
-    "2",
-    "The layout of the index.",
-    check=lambda value: None if value in (1, 2) else "it must be 1 or 2",
+    "version", "2", "The layout of the index.", check=lambda value: None if value in (1, 2) else "it must be 1 or 2"
 )
 INDEX_BLOCK_SIZE = memory_size(
     "index-block-size", "16 kb", "The number of bytes of values that a lookup reads, in version 2."
