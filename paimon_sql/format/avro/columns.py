@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.avro.schemas import AvroField, AvroType
-from paimon_sql.format.bytes.memory import Bytes, Longs, offsets_of, range_index
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, offsets_of, range_index
 
 MIN_BLOCKS = 64
 """Min blocks from which decoding by columns is faster than by records."""
@@ -79,9 +79,7 @@ class _Numbers:
         return at
 
     def finish(self, data: Bytes, total: int, kind: pa.DataType) -> pa.Array:
-        values, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        slots = _joined(self.slots)
-        values[slots], missing[slots] = _joined(self.values), False
+        values, missing = _placed(_joined(self.values), _joined(self.slots), total)
         return pa.array(values, pa.int64(), mask=missing).cast(kind)
 
 
@@ -112,8 +110,7 @@ class _Bytes:
         covering = pa.Array.from_buffers(
             pa.binary(), max(len(bounds) - 1, 0), [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
         )
-        indexes, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        indexes[slots[order]], missing[slots] = np.arange(0, len(bounds), 2), False
+        indexes, missing = _placed(np.arange(0, len(bounds), 2), slots[order], total)
         return covering.take(pa.array(indexes, mask=missing)).cast(kind)
 
 
@@ -169,10 +166,8 @@ class _Arrays:
 
     def finish(self, data: Bytes, total: int, kind: pa.DataType) -> pa.Array:
         slots, found = _joined(self.slots), _joined(self.counts)
-        counts, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        counts[slots], missing[slots] = found, False
-        firsts = np.zeros(total, np.int64)
-        firsts[slots] = np.cumsum(found) - found
+        counts, missing = _placed(found, slots, total)
+        firsts, _ = _placed(np.cumsum(found) - found, slots, total)
         order = range_index(firsts, counts)
         items = self.items.finish(data, self.seen, kind.value_type).take(pa.array(order))
         lists = pa.ListArray.from_arrays(pa.array(offsets_of(counts), pa.int32()), items, mask=pa.array(missing))
@@ -223,3 +218,10 @@ def _varints(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
 
 def _joined(parts: list[Longs]) -> Longs:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _placed(values: Longs, slots: Longs, total: int) -> tuple[Longs, Mask]:
+    """A column with values in some slots; with the mask of the others."""
+    column, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
+    column[slots], missing[slots] = values, False
+    return column, missing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NotRequired, TypedDict, cast
@@ -334,8 +334,7 @@ def write_manifest_list(
 
 
 def _as_record(manifest: ManifestFile, *, legacy: bool) -> dict[str, object]:
-    record = asdict(manifest)
-    record["partitions"] = [asdict(p) for p in manifest.partitions]
+    record = {**asdict(manifest), "partitions": [asdict(p) for p in manifest.partitions]}
     return {**record, **{old: record[new] for old, new in _COUNTS.items()}} if legacy else record
 
 
@@ -353,12 +352,11 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
         found = []
         for record in _records(container):
             named: dict[str, Any] = {_COUNTS.get(name, name): value for name, value in record.items()}
-            partitions = tuple(
+            named["partitions"] = tuple(
                 PartitionSummary(p["contains_null"], p.get("contains_nan"), p["lower_bound"], p["upper_bound"])
                 for p in named.get("partitions") or ()
             )
-            known = {name: value for name, value in named.items() if name in _KNOWN}
-            found.append(replace(ManifestFile(**known), partitions=partitions))
+            found.append(ManifestFile(**{name: value for name, value in named.items() if name in _KNOWN}))
         return found
 
 

@@ -153,30 +153,14 @@ def read_deletion_vector(data: bytes, path: str, recorded: DeletionVectorRange) 
     return DeletionVector(np.asarray(bitmap.to_array()))
 
 
-def write_deletion_vectors(
-    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False
-) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """Encode an index file of deletion vectors, with their ranges for the index manifest.
+def files_of_deletion_vectors(
+    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False, target: int | None = None
+) -> Iterator[tuple[bytes, tuple[DeletionVectorRange, ...]]]:
+    """Encode deletion vectors as one or more index files, each with its vectors' ranges for the index manifest.
 
     Args:
         vectors: the vectors by the name of their data file; without vectors the file is only its version.
         bitmap64: whether to write the 64-bit layout (``deletion-vectors.bitmap64``).
-
-    Raises:
-        ValueError: a position is too large for the 32-bit layout.
-    """
-    (file,) = files_of_deletion_vectors(vectors, bitmap64=bitmap64)
-    return file
-
-
-def files_of_deletion_vectors(
-    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False, target: int | None = None
-) -> Iterator[tuple[bytes, tuple[DeletionVectorRange, ...]]]:
-    """Encode deletion vectors as one or more index files, each as by `write_deletion_vectors`.
-
-    Args:
-        vectors: the vectors by the name of their data file.
-        bitmap64: as in `write_deletion_vectors`.
         target: the size in bytes after which a new file begins; None for one file.
 
     Raises:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,6 @@ from paimon_sql.format.rows.binary_row import header_size
 from paimon_sql.format.rows.encode import Slots, column_slots, header_words, pack_rows
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-
-Floating = TypeVar("Floating", np.float32, np.float64)
 
 OPTION = "bucket-function.type"
 
@@ -174,20 +172,11 @@ def _hive_long(array: pa.Array) -> Hashes:
     return _fold(pc.fill_null(array, 0).to_numpy(zero_copy_only=False).view(np.uint64))
 
 
-def _hive_float(array: pa.Array) -> Hashes:
+def _hive_floating(array: pa.Array) -> Hashes:
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-    return _plain_zero_and_nan(values).view(np.uint32)
-
-
-def _hive_double(array: pa.Array) -> Hashes:
-    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-    return _fold(_plain_zero_and_nan(values).view(np.uint64))
-
-
-def _plain_zero_and_nan(values: npt.NDArray[Floating]) -> npt.NDArray[Floating]:
-    """The values with one representation of zero and one of NaN."""
-    plain: npt.NDArray[Floating] = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
-    return plain
+    # Zero and NaN have one representation each.
+    plain = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
+    return plain.view(np.uint32) if plain.itemsize == 4 else _fold(plain.view(np.uint64))
 
 
 def _hive_bytes(array: pa.Array) -> Hashes:
@@ -250,8 +239,7 @@ _HIVE_HASHES: dict[type[t.DataType], Callable[[pa.Array], Hashes]] = {
     t.BooleanType: _hive_bool,
     **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType, t.TimeType), _hive_int),
     t.BigIntType: _hive_long,
-    t.FloatType: _hive_float,
-    t.DoubleType: _hive_double,
+    **dict.fromkeys(t.FLOATS, _hive_floating),
     **dict.fromkeys((t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType), _hive_bytes),
     t.DecimalType: _hive_decimal,
 }

@@ -29,7 +29,7 @@ from paimon_sql.format.bytes.memory import (
 )
 from paimon_sql.format.rows.binary_field import COMPACT_DECIMAL, COMPACT_TIMESTAMP, INLINE
 from paimon_sql.format.rows.binary_row import BAD_VALUE, PREFIX, field_of, header_size
-from paimon_sql.format.rows.encode import UNSIGNED
+from paimon_sql.format.rows.encode import FLAT, UNSIGNED
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 
@@ -131,12 +131,9 @@ def _decode(rows: _Rows, field: int, data_type: t.DataType, overflow_to_null: bo
         return fixed_array(_decimals(rows, words, data_type, nulls), arrow_type(data_type), nulls)
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return _timestamps(rows, words, data_type, nulls, overflow_to_null)
-    if isinstance(data_type, _FLAT):
+    if isinstance(data_type, FLAT):
         return _flat(rows, field, words, data_type, nulls)
     return _one_by_one(rows, field, data_type, nulls)
-
-
-_FLAT = t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType | t.BlobType
 
 
 def _present(rows: _Rows, nulls: Mask | None) -> Mask:

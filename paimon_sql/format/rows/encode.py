@@ -143,7 +143,7 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
     target = arrow_type(data_type)
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    if array.type != target and not (_is_flat(data_type) and array.type in _WIDE):
+    if array.type != target and not (isinstance(data_type, FLAT) and array.type in _WIDE):
         try:
             array = array.cast(target)
         except pa.ArrowException as error:
@@ -155,7 +155,7 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
         return _decimal_slots(array, data_type, nulls)
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return _timestamp_slots(array, data_type, nulls)
-    if _is_flat(data_type):
+    if isinstance(data_type, FLAT):
         return _flat_slots(array, nulls)
     if isinstance(data_type, t.RowType) and data_type.fields:
         rows, sizes = pack_rows(
@@ -171,6 +171,8 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
     return Slots(words if nulls is None else np.where(nulls, np.uint64(0), words), nulls)
 
 
+FLAT = (*t.TEXTS, *t.BYTES, t.BlobType)
+"""Types of strings and bytes, whose short values are in the slot."""
 _WIDE = (pa.large_string(), pa.large_binary())
 UNSIGNED: dict[type[t.DataType], type[np.unsignedinteger[Any]]] = {
     t.TinyIntType: np.uint8,
@@ -179,10 +181,6 @@ UNSIGNED: dict[type[t.DataType], type[np.unsignedinteger[Any]]] = {
     **dict.fromkeys((t.BigIntType, t.DoubleType), np.uint64),
 }
 """The memory of numbers, as unsigned ones: slots begin with it."""
-
-
-def _is_flat(data_type: t.DataType) -> bool:
-    return isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType | t.BlobType)
 
 
 def _items(array: pa.Array, layout: type[Item], width: int = 1) -> npt.NDArray[Item]:

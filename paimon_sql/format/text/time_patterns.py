@@ -87,11 +87,6 @@ class _Level:
             self.head = len(self.parts)
         self.parts.append(part)
 
-    def open(self) -> _Level:
-        """Begin the level of brackets that open here."""
-        self.head = None
-        return _Level()
-
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> tuple[Part, ...]:
@@ -112,7 +107,8 @@ def _compiled(pattern: str) -> tuple[Part, ...]:
                 at += 1
             levels[-1].add(_field(pattern, letter, at - start))
         elif letter == "[":
-            levels.append(levels[-1].open())
+            levels[-1].head = None
+            levels.append(_Level())
         elif letter == "]":
             if len(levels) == 1:
                 raise _invalid(pattern, "a ']' has no '[' before it")

@@ -33,12 +33,7 @@ from paimon_sql.format.global_index.base import (
 )
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
 from paimon_sql.format.global_index.keys import IndexKeys
-from paimon_sql.format.options.table.index import (
-    BITMAP_INDEX_COMPRESSION,
-    BITMAP_INDEX_COMPRESSION_LEVEL,
-    BITMAP_INDEX_DICTIONARY_BLOCK_SIZE,
-    BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE,
-)
+from paimon_sql.format.options.table import index as settings
 from paimon_sql.format.options.values import Option, TableOptions
 
 _MAGIC, _VERSION = 0x42474958, 1
@@ -118,10 +113,10 @@ class Bitmap(GlobalIndexKind):
     """A bitmap for each value: for columns of few distinct values, searched by equality."""
 
     name = "bitmap"
-    max_search_bytes = BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
-    compression: ClassVar[Option[str]] = BITMAP_INDEX_COMPRESSION
-    compression_level: ClassVar[Option[int]] = BITMAP_INDEX_COMPRESSION_LEVEL
-    block_size: ClassVar[Option[int]] = BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
+    max_search_bytes = settings.BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
+    compression: ClassVar[Option[str]] = settings.BITMAP_INDEX_COMPRESSION
+    compression_level: ClassVar[Option[int]] = settings.BITMAP_INDEX_COMPRESSION_LEVEL
+    block_size: ClassVar[Option[int]] = settings.BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
 
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
         compression = Compression(options.get(self.compression), options.get(self.compression_level))
@@ -150,17 +145,15 @@ class Bitmap(GlobalIndexKind):
             locations += [at, len(body)]
             at += len(body)
             yield body
-        index = Places(dictionary.keys.take(pa.array(firsts, pa.int64())), _longs(offsets), _longs(sizes))
+        index = Places(
+            dictionary.keys.take(pa.array(firsts, pa.int64())), np.array(offsets, np.int64), np.array(sizes, np.int64)
+        )
         block, size = encode_block(index.block(), compression)
         yield block
         yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
 
     def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
         return _Reader(read, size, keys)
-
-
-def _longs(numbers: list[int]) -> Longs:
-    return np.array(numbers, np.int64)
 
 
 def _cuts(sizes: Longs, block_size: int) -> list[int]:

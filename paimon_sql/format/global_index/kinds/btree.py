@@ -44,12 +44,7 @@ from paimon_sql.format.global_index.blocks import (
     runs_of,
 )
 from paimon_sql.format.global_index.keys import IndexKeys, large_binaries
-from paimon_sql.format.options.table.index import (
-    BTREE_INDEX_BLOCK_SIZE,
-    BTREE_INDEX_COMPRESSION,
-    BTREE_INDEX_COMPRESSION_LEVEL,
-    BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE,
-)
+from paimon_sql.format.options.table import index as settings
 from paimon_sql.format.options.values import TableOptions
 
 _MAGIC, _VERSION = 0x50425449, 1
@@ -61,13 +56,17 @@ class BTree(GlobalIndexKind):
     """Sorted keys: for searches by equality, range and prefix."""
 
     name = "btree"
-    max_search_bytes = BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
+    max_search_bytes = settings.BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
 
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        compression = Compression(options.get(BTREE_INDEX_COMPRESSION), options.get(BTREE_INDEX_COMPRESSION_LEVEL))
+        compression = Compression(
+            options.get(settings.BTREE_INDEX_COMPRESSION), options.get(settings.BTREE_INDEX_COMPRESSION_LEVEL)
+        )
         lasts: list[Entries] = []
         at = 0
-        for block in encode_blocks(_entries(rows, keys), options.get(BTREE_INDEX_BLOCK_SIZE), compression, lasts):
+        for block in encode_blocks(
+            _entries(rows, keys), options.get(settings.BTREE_INDEX_BLOCK_SIZE), compression, lasts
+        ):
             at += len(block)
             yield block
         null_location = (0, 0)
