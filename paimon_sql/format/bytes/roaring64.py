@@ -77,9 +77,12 @@ class Roaring64:
         except (struct.error, ValueError, IndexError) as error:
             raise ValueError(f"the bytes of a Roaring64Bitmap are cut off or corrupt: {error}") from error
 
-    def add(self, key: int, lows: Lows) -> None:
+    def add(self, key: int, lows: Lows, as_runs: bool = False) -> None:
         """Add a container of ascending numbers for a new key, the upper 48 bits."""
-        self._add(key, Container(lows, False))
+        self.slot_of_key[key] = len(self.slots)
+        self.slots.append(Container(lows, as_runs))
+        if len(self.slots) > self.capacity:
+            self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
 
     def unite(self, other: Roaring64) -> None:
         """Add the numbers of another bitmap."""
@@ -90,7 +93,7 @@ class Roaring64:
             slot = self.slot_of_key.get(key)
             mine = None if slot is None else self.slots[slot]
             if mine is None:
-                self._add(key, Container(theirs.lows, theirs.as_runs))
+                self.add(key, theirs.lows, theirs.as_runs)
             else:
                 mine.lows = np.union1d(mine.lows, theirs.lows)
                 mine.as_runs |= theirs.as_runs
@@ -116,12 +119,6 @@ class Roaring64:
             container = self.slots[self.slot_of_key[key]]
             if container is not None:
                 yield from ((key << 16) + int(low) for low in container.lows)
-
-    def _add(self, key: int, container: Container) -> None:
-        self.slot_of_key[key] = len(self.slots)
-        self.slots.append(container)
-        if len(self.slots) > self.capacity:
-            self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
 
     def _tree(self, keys: list[bytes], depth: int) -> Iterator[bytes]:
         """Encode the node of keys that are equal up to a depth, and its descendants."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.bounded import check_count, check_total, expansion_limit
 from paimon_sql.format.bytes.codecs import decompress
-from paimon_sql.format.bytes.memory import Bytes, Longs, binary_buffers, range_index
+from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
 from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
 from paimon_sql.format.global_index.keys import large_binaries
 
@@ -234,11 +234,10 @@ def read_entries(block: bytes) -> Entries:
     check_total(value_sizes, end, "the values of a block")
     if len(at) and (value_starts + value_sizes).max() > end:
         raise ValueError("an entry of a block is cut off")
-    return Entries(_picked(data, key_starts, key_sizes), _picked(data, value_starts, value_sizes))
-
-
-def _picked(data: Bytes, starts: Longs, sizes: Longs) -> pa.Array:
-    return large_binaries(data[range_index(starts, sizes)], sizes)
+    return Entries(
+        large_binaries(data[range_index(key_starts, key_sizes)], key_sizes),
+        large_binaries(data[range_index(value_starts, value_sizes)], value_sizes),
+    )
 
 
 def read_handles(values: pa.Array) -> list[Handle]:

@@ -66,14 +66,5 @@ def arrow_schema(fields: Iterable[t.DataField]) -> pa.Schema:
 
 def is_bytes(kind: pa.DataType) -> bool:
     """Whether the values of an Arrow type are strings or bytes."""
-    return any(
-        test(kind)
-        for test in (
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_string_view,
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-        )
-    )
+    plain = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary())
+    return kind in plain or bool(pa.types.is_fixed_size_binary(kind))

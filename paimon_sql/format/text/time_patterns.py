@@ -184,10 +184,6 @@ def _month(count: int) -> Part | None:
     return _short("month")(count) if count < 3 else Word("month", _MONTHS, 1) if count < 5 else None
 
 
-def _fraction(count: int) -> Part | None:
-    return Number("nano", count, count, scale=10 ** (9 - count)) if count < 10 else None
-
-
 _LETTERS: dict[str, Callable[[int], Part | None]] = {
     "y": _year("year of era"),
     "u": _year("year"),
@@ -203,6 +199,6 @@ _LETTERS: dict[str, Callable[[int], Part | None]] = {
     "a": lambda count: Word("half", ("AM", "PM"), 0) if count == 1 else None,
     "m": _short("minute"),
     "s": _short("second"),
-    "S": _fraction,
+    "S": lambda count: Number("nano", count, count, scale=10 ** (9 - count)) if count < 10 else None,
     "n": lambda count: Number("nano", count, _MAX_DIGITS, Sign.NEGATIVE) if count <= _MAX_DIGITS else None,
 }
