@@ -1,8 +1,4 @@
-"""Decompression with a memory limit: the codecs of Avro and ORC files, with LZO1X for old ORC files.
-
-None of our dependencies exposes it. Arrow decompresses the data of a file; only footers and fractions of timestamps are
-decompressed here, so that a loop over instructions is fast enough.
-"""
+"""Decompression with a memory limit: the codecs of Avro and ORC files, with LZO1X for old ORC files."""
 
 from __future__ import annotations
 
@@ -32,7 +28,10 @@ _FAR, _MIDDLE = 16384, 2049
 
 
 def decompress_lzo(data: bytes, limit: int) -> bytes:
-    """Decompress an LZO1X block.
+    """Decompress an LZO1X block, which no dependency exposes.
+
+    Arrow decompresses the data of a file; only footers and fractions of timestamps are decompressed here, so that a
+    loop over instructions is fast enough.
 
     Args:
         data: the block.

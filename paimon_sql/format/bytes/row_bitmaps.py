@@ -2,8 +2,6 @@
 
 Bitmaps are encoded here and not by the Roaring library, which chooses runs for some sets where Java does not.
 Source: the portable Roaring format.
-
-Most consist of arrays (scattered positions) or of one run; these are encoded together, the others one by one.
 """
 
 from __future__ import annotations
@@ -142,6 +140,8 @@ _ONE_RUN = np.dtype(
 
 def serialized_each(positions: Longs, counts: Longs) -> list[bytes]:
     """Encode several bitmaps.
+
+    Most consist of arrays (scattered positions) or of one run; these are encoded together, the others one by one.
 
     Args:
         positions: the positions of all bitmaps, concatenated; those of each are ascending.

@@ -136,7 +136,7 @@ def write_index_manifest(entries: Iterable[IndexManifestEntry], compression: str
 def combine(
     previous: Sequence[IndexManifestEntry], changes: Sequence[IndexManifestEntry], *, bucket_unaware: bool
 ) -> list[IndexManifestEntry]:
-    """Apply the changes of a commit to the index files before it.
+    """Apply the changes of a commit to the index files before it (Paimon: `IndexManifestFileHandler`).
 
     The hash index and the deletion vectors of a bucket are one file each: a new file replaces the old one. A table
     without buckets has any number of deletion vector files, and so has every table of global indexes: these remain

@@ -287,7 +287,8 @@ def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "k
     """The entries that remain when every DELETE cancels the ADD of its file, in their order.
 
     Two entries refer to the same file if partition, bucket, level, name, extra files, embedded index and external path
-    are equal. A file that is added, deleted and added again has the position of its last ADD.
+    are equal (Paimon: `FileEntry.mergeEntries`). A file that is added, deleted and added again has the position of its
+    last ADD.
 
     Args:
         tables: manifests as tables of `MANIFEST_SCHEMA`, in the order of the commits.

@@ -3,10 +3,6 @@
 A row (spec: BinaryRow) is a header, padded to words of 8 bytes, of the row kind in its first byte and a null bit per
 field; a slot of 8 bytes per field; and a variable part. In manifests it is preceded by the number of fields, big-endian
 in 4 bytes. Here are single rows; `decode` and `encode` are for columns of many rows.
-
-An array (spec: BinaryArray) is its number of elements in 4 bytes, null bits padded to words of 4 bytes, slots of the
-width of the element's type, and the variable part, aligned to 8 bytes. A map is the size of its key array in 4 bytes,
-the key array and the value array; a vector is its length and its elements.
 """
 
 from __future__ import annotations
@@ -166,7 +162,11 @@ _INT = struct.Struct("<i")
 
 
 def pack_array(field: Field, values: Sequence[object]) -> bytes:
-    """Encode values as a BinaryArray; None is null."""
+    """Encode values as a BinaryArray; None is null.
+
+    An array (spec: BinaryArray) is its number of elements in 4 bytes, null bits padded to words of 4 bytes, slots of
+    the width of the element's type, and the variable part, aligned to 8 bytes.
+    """
     header = _header_size(len(values))
     fixed = header + field.width * len(values)
     fixed += -fixed % 8
@@ -194,7 +194,7 @@ def unpack_array(field: Field, memory: bytes) -> list[object]:
 
 
 def pack_map(key: Field, value: Field, entries: Iterable[tuple[object, object]]) -> bytes:
-    """Encode entries as a BinaryMap."""
+    """Encode entries as a BinaryMap: the size of the key array in 4 bytes, the key array and the value array."""
     entries = list(entries)
     keys = pack_array(key, [k for k, _ in entries])
     return _INT.pack(len(keys)) + keys + pack_array(value, [v for _, v in entries])

@@ -2,9 +2,6 @@
 
 ``bucket-function.type`` names one. The results must equal Java's bit by bit: a row in a wrong bucket is lost to readers
 that look it up by key.
-
-The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the preceding
-number of fields.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ _POSITIVE = np.uint32(0x7FFFFFFF)
 
 
 class BucketFunction(ABC):
-    """Assigns rows to the buckets 0 to ``num_buckets - 1`` by their bucket key."""
+    """Assigns rows to the buckets 0 to ``num_buckets - 1`` by their bucket key (Paimon: `BucketFunction`)."""
 
     name: ClassVar[str]
 
@@ -254,6 +251,9 @@ _BLOCK = 1 << 15
 
 def row_hash(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
     """The hash of each row of the columns, as a BinaryRow.
+
+    The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the
+    preceding number of fields.
 
     Args:
         columns: arrays of one length, of the types of ``arrow_type`` or castable to them.

@@ -452,6 +452,8 @@ _ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d{1,10})\s*(?:,\s*(\d{1,10})\s*)?\)([
 def parse_atomic(text: str) -> DataType:
     """Parse an atomic type of a schema file, for example ``TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL``.
 
+    Source: Paimon: `DataTypeJsonParser`.
+
     Raises:
         InvalidSchemaError: there is no such type.
     """

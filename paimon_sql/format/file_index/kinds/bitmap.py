@@ -40,7 +40,7 @@ _PAIR = struct.Struct(">ii")
 
 
 class Bitmap(FileIndexKind):
-    """The kind ``bitmap``."""
+    """The kind ``bitmap`` (Paimon: `BitmapFileIndex`)."""
 
     name = "bitmap"
     settings = (VERSION, INDEX_BLOCK_SIZE)

@@ -31,7 +31,7 @@ _MAX_FUNCTIONS = 1024
 
 
 class BloomFilter(FileIndexKind):
-    """The kind ``bloom-filter``."""
+    """The kind ``bloom-filter`` (Paimon: `BloomFilterFileIndex`)."""
 
     name = "bloom-filter"
     settings = (ITEMS, FPP)

@@ -38,7 +38,7 @@ _MIN_LONG = -(2**63)
 
 
 class BitSliced(FileIndexKind):
-    """The kind ``bsi``."""
+    """The kind ``bsi`` (Paimon: `BitSliceIndexBitmapFileIndex`)."""
 
     name = "bsi"
     types = (*t.INTEGERS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)

@@ -60,7 +60,7 @@ _EMPTY_SLICES = 64
 
 
 class RangeBitmap(FileIndexKind):
-    """The kind ``range-bitmap``."""
+    """The kind ``range-bitmap`` (Paimon: `RangeBitmapFileIndex`)."""
 
     name = "range-bitmap"
     settings = (CHUNK_SIZE,)
