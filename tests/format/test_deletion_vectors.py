@@ -14,7 +14,6 @@ from paimon_sql.format.metadata.index_files import (
     files_of_deletion_vectors,
     read_deletion_vector,
     read_deletion_vectors,
-    write_deletion_vectors,
 )
 from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
@@ -43,7 +42,7 @@ def test_index_files_of_the_golden_tables_are_read_and_written_byte_for_byte(gol
         data = path.read_bytes()
         vectors = read_deletion_vectors(data, str(path), meta.deletion_vectors or ())
         bitmap64 = "append_64" in str(path) or "dv_pk_64" in str(path)
-        assert write_deletion_vectors(vectors, bitmap64=bitmap64) == (data, meta.deletion_vectors)
+        assert next(files_of_deletion_vectors(vectors, bitmap64=bitmap64)) == (data, meta.deletion_vectors)
         assert meta.row_count == len(vectors)
 
 
@@ -58,7 +57,7 @@ def test_index_files_of_older_versions_are_read(golden: Path, file: str, ranges:
 @given(st.dictionaries(st.text(max_size=3), POSITIONS, max_size=3), st.booleans())
 def test_written_vectors_are_read_again(rows: dict[str, list[int]], bitmap64: bool) -> None:
     vectors = {name: DeletionVector(positions) for name, positions in rows.items()}
-    data, ranges = write_deletion_vectors(vectors, bitmap64=bitmap64)
+    data, ranges = next(files_of_deletion_vectors(vectors, bitmap64=bitmap64))
     assert read_deletion_vectors(data, "f", ranges) == vectors
     for stated in ranges:
         part = data[stated.offset : stated.offset + stated.length + 8]
@@ -80,7 +79,7 @@ def test_another_file_is_begun_behind_so_many_bytes(bitmap64: bool) -> None:
 
 
 def test_a_file_without_vectors_holds_its_version_only() -> None:
-    assert write_deletion_vectors({}) == (b"\x01", ())
+    assert next(files_of_deletion_vectors({})) == (b"\x01", ())
 
 
 @given(POSITIONS, st.integers(0, 50), st.integers(0, 40))
@@ -108,8 +107,8 @@ def test_a_negative_position_is_refused() -> None:
 def test_great_positions_need_the_64_bit_layout() -> None:
     vector = DeletionVector([2**31, 2**40])
     with pytest.raises(ValueError, match="exceeds 32-bit"):
-        write_deletion_vectors({"a": vector})
-    data, ranges = write_deletion_vectors({"a": vector}, bitmap64=True)
+        next(files_of_deletion_vectors({"a": vector}))
+    data, ranges = next(files_of_deletion_vectors({"a": vector}, bitmap64=True))
     assert read_deletion_vectors(data, "f", ranges) == {"a": vector}
 
 
@@ -117,7 +116,7 @@ def framed(body: bytes) -> bytes:
     return b"\x01" + len(body).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
 
 
-GOOD, (RANGE,) = write_deletion_vectors({"data-a-0.orc": DeletionVector([1, 2, 70000])})
+GOOD, (RANGE,) = next(files_of_deletion_vectors({"data-a-0.orc": DeletionVector([1, 2, 70000])}))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_a_corrupt_file_is_refused_with_its_path_and_defect(
 
 
 def test_a_row_that_no_file_has_is_refused() -> None:
-    data, (stated,) = write_deletion_vectors({"a": DeletionVector([5])})
+    data, (stated,) = next(files_of_deletion_vectors({"a": DeletionVector([5])}))
     body = data[5:-4].replace(b"\x00\x00\x00\x00\x10", b"\xff\xff\x00\x00\x10")
     with pytest.raises(CorruptFileError, match="which no file has"):
         read_deletion_vectors(framed(body), "f", [stated])

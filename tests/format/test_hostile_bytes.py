@@ -31,9 +31,9 @@ from paimon_sql.format.global_index.registry import KINDS as GLOBAL_INDEXES
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_files import (
     DeletionVector,
+    files_of_deletion_vectors,
     read_deletion_vectors,
     read_hash_index,
-    write_deletion_vectors,
 )
 from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
@@ -146,8 +146,10 @@ def look(kind: str, data: bytes) -> None:
 
 
 def vectors(*, bitmap64: bool) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    return write_deletion_vectors(
-        {"a": DeletionVector([1, 5, 70000]), "b": DeletionVector(range(900))}, bitmap64=bitmap64
+    return next(
+        files_of_deletion_vectors(
+            {"a": DeletionVector([1, 5, 70000]), "b": DeletionVector(range(900))}, bitmap64=bitmap64
+        )
     )
 
 

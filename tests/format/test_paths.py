@@ -15,10 +15,7 @@ from paimon_sql.format.layout.paths import (
     extra_file,
     file_index_name,
     format_of,
-    index_manifest_name,
     index_name,
-    manifest_list_name,
-    manifest_name,
     next_file_index_name,
     number_of,
     statistics_name,
@@ -71,9 +68,6 @@ def test_a_data_file_stands_in_its_bucket_or_elsewhere_with_its_extra_files() ->
 
 
 def test_new_files_are_named_by_writer_and_count() -> None:
-    assert manifest_name("u", 0) == "manifest-u-0"
-    assert manifest_list_name("u", 1) == "manifest-list-u-1"
-    assert index_manifest_name("u", 2) == "index-manifest-u-2"
     assert index_name("u", 3) == "index-u-3"
     assert statistics_name("u", 4) == "stat-u-4"
     assert data_file_name("data-", "u", 5, ".orc") == "data-u-5.orc"

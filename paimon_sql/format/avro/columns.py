@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.format.avro.schemas import AvroField, AvroType
-
-Ints = npt.NDArray[np.int64]
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, offsets_of, range_index
 
 MIN_BLOCKS = 64
 """Min blocks from which decoding by columns is faster than by records."""
@@ -71,19 +69,17 @@ class _Numbers:
     """Reads ``int`` and ``long``; ``slots`` are the indexes of the values in the column."""
 
     def __init__(self) -> None:
-        self.slots: list[Ints] = []
-        self.values: list[Ints] = []
+        self.slots: list[Longs] = []
+        self.values: list[Longs] = []
 
-    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+    def read(self, data: Bytes, at: Longs, slots: Longs) -> Longs:
         values, at = _varints(data, at)
         self.slots.append(slots)
         self.values.append(values)
         return at
 
-    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
-        values, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        slots = _joined(self.slots)
-        values[slots], missing[slots] = _joined(self.values), False
+    def finish(self, data: Bytes, total: int, kind: pa.DataType) -> pa.Array:
+        values, missing = _placed(_joined(self.values), _joined(self.slots), total)
         return pa.array(values, pa.int64(), mask=missing).cast(kind)
 
 
@@ -91,11 +87,11 @@ class _Bytes:
     """Reads ``string`` and ``bytes``."""
 
     def __init__(self) -> None:
-        self.slots: list[Ints] = []
-        self.starts: list[Ints] = []
-        self.ends: list[Ints] = []
+        self.slots: list[Longs] = []
+        self.starts: list[Longs] = []
+        self.ends: list[Longs] = []
 
-    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+    def read(self, data: Bytes, at: Longs, slots: Longs) -> Longs:
         lengths, starts = _varints(data, at)
         if np.any(lengths < 0) or np.any(lengths > len(data)):
             raise IrregularError("a string has an invalid length")
@@ -104,7 +100,7 @@ class _Bytes:
         self.ends.append(starts + lengths)
         return self.ends[-1]
 
-    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+    def finish(self, data: Bytes, total: int, kind: pa.DataType) -> pa.Array:
         slots, starts = _joined(self.slots), _joined(self.starts)
         order = np.argsort(starts, kind="stable")
         # Sorted by offset, one array covers all data: value, gap, value, gap ...
@@ -114,8 +110,7 @@ class _Bytes:
         covering = pa.Array.from_buffers(
             pa.binary(), max(len(bounds) - 1, 0), [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
         )
-        indexes, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        indexes[slots[order]], missing[slots] = np.arange(0, len(bounds), 2), False
+        indexes, missing = _placed(np.arange(0, len(bounds), 2), slots[order], total)
         return covering.take(pa.array(indexes, mask=missing)).cast(kind)
 
 
@@ -126,7 +121,7 @@ class _Optional:
         self.inner = inner
         self.present = present
 
-    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+    def read(self, data: Bytes, at: Longs, slots: Longs) -> Longs:
         branch, at = _varints(data, at)
         if np.any((branch != 0) & (branch != 1)):
             raise IrregularError("a union has two branches")
@@ -137,7 +132,7 @@ class _Optional:
             at[present] = self.inner.read(data, at[present], slots[present])
         return at
 
-    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+    def finish(self, data: Bytes, total: int, kind: pa.DataType) -> pa.Array:
         return self.inner.finish(data, total, kind)
 
 
@@ -146,11 +141,11 @@ class _Arrays:
 
     def __init__(self, items: _Numbers | _Bytes | _Optional) -> None:
         self.items = items
-        self.slots: list[Ints] = []
-        self.counts: list[Ints] = []
+        self.slots: list[Longs] = []
+        self.counts: list[Longs] = []
         self.seen = 0
 
-    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+    def read(self, data: Bytes, at: Longs, slots: Longs) -> Longs:
         counts, at = _varints(data, at)
         if np.any(counts < 0) or np.any(counts > len(data)):
             raise IrregularError("an array is written in blocks of known size")
@@ -169,16 +164,13 @@ class _Arrays:
                 raise IrregularError("an array is written in several blocks")
         return at
 
-    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+    def finish(self, data: Bytes, total: int, kind: pa.DataType) -> pa.Array:
         slots, found = _joined(self.slots), _joined(self.counts)
-        counts, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        counts[slots], missing[slots] = found, False
-        firsts = np.zeros(total, np.int64)
-        firsts[slots] = np.cumsum(found) - found
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        order = np.repeat(firsts - offsets[:-1], counts) + np.arange(self.seen)
+        counts, missing = _placed(found, slots, total)
+        firsts, _ = _placed(np.cumsum(found) - found, slots, total)
+        order = range_index(firsts, counts)
         items = self.items.finish(data, self.seen, kind.value_type).take(pa.array(order))
-        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=pa.array(missing))
+        lists = pa.ListArray.from_arrays(pa.array(offsets_of(counts), pa.int32()), items, mask=pa.array(missing))
         return lists.cast(kind)
 
 
@@ -207,7 +199,7 @@ def _reader(kind: AvroType) -> _Reader:
     raise IrregularError(f"a field is of type {name}")
 
 
-def _varints(data: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
+def _varints(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
     """Decode the zigzag varints at some offsets; with the end offset of each."""
     byte = data[at].astype(np.uint64)
     value, ends = byte & 0x7F, at + 1
@@ -224,5 +216,12 @@ def _varints(data: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
     return (value >> 1).astype(np.int64) ^ -(value & 1).astype(np.int64), ends
 
 
-def _joined(parts: list[Ints]) -> Ints:
+def _joined(parts: list[Longs]) -> Longs:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _placed(values: Longs, slots: Longs, total: int) -> tuple[Longs, Mask]:
+    """A column with values in some slots; with the mask of the others."""
+    column, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
+    column[slots], missing[slots] = values, False
+    return column, missing

@@ -10,7 +10,6 @@ import bz2
 import io
 import lzma
 import os
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,16 +22,10 @@ from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
 from paimon_sql.format.avro.schemas import AvroRecord, min_record_size
 from paimon_sql.format.bytes.bounded import MAX_EXPANDED_BYTES, MAX_JSON_BYTES, Read, check_count, load_json, within
-from paimon_sql.format.bytes.codecs import decompress
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from paimon_sql.format.bytes.codecs import CRC_BYTES, decompress, zstd
 
 MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
-_CRC_SIZE = 4
 _MAX_LONG_BYTES = 10
 _BLOCK_RECORDS = 128
 _MAX_HEADER_BYTES = 2 * MAX_JSON_BYTES
@@ -71,7 +64,7 @@ def _deflate(data: bytes) -> bytes:
 
 
 def _snappy(data: bytes) -> bytes:
-    return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_SIZE, "big")
+    return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(CRC_BYTES, "big")
 
 
 CODECS = {

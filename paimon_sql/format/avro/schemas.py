@@ -94,7 +94,8 @@ class _Sizes:
         if kind in ("record", "error"):
             return self._record(schema)
         if kind in ("array", "map"):
-            self._element(schema["items" if kind == "array" else "values"], kind)
+            if not self.of(schema["items" if kind == "array" else "values"]) and kind == "array":
+                raise BoundsError("its schema holds an array whose elements take no bytes")
             return 1
         if kind == "fixed":
             return self._defined(schema, _positive(schema["size"]))
@@ -117,10 +118,6 @@ class _Sizes:
         if fields and not any(sizes):
             raise BoundsError("its schema holds a record whose fields take no bytes")
         return self._defined(schema, sum(sizes))
-
-    def _element(self, schema: AvroType, kind: str) -> None:
-        if not self.of(schema) and kind == "array":
-            raise BoundsError("its schema holds an array whose elements take no bytes")
 
     def _defined(self, schema: AvroMembers, size: int) -> int:
         known = self._named.get(_name(schema))

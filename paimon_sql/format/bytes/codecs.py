@@ -1,8 +1,4 @@
-"""Decompression with a memory limit: the codecs of Avro and ORC files, with LZO1X for old ORC files.
-
-None of our dependencies exposes it. Arrow decompresses the data of a file; only footers and fractions of timestamps are
-decompressed here, so that a loop over instructions is fast enough.
-"""
+"""Decompression with a memory limit: the codecs of Avro and ORC files, with LZO1X for old ORC files."""
 
 from __future__ import annotations
 
@@ -11,11 +7,17 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable
-from typing import Protocol
 
 import cramjam
 
 from paimon_sql.format.bytes.bounded import BoundsError, check_count
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+__all__ = ["CRC_BYTES", "decompress", "decompress_lzo", "zstd"]
 
 _FIRST_LITERALS = 17
 """A first byte above this encodes the number of literals at the start of the stream."""
@@ -26,7 +28,10 @@ _FAR, _MIDDLE = 16384, 2049
 
 
 def decompress_lzo(data: bytes, limit: int) -> bytes:
-    """Decompress an LZO1X block.
+    """Decompress an LZO1X block, which no dependency exposes.
+
+    Arrow decompresses the data of a file; only footers and fractions of timestamps are decompressed here, so that a
+    loop over instructions is fast enough.
 
     Args:
         data: the block.
@@ -122,12 +127,7 @@ class _Block:
             raise BoundsError(f"an LZO block holds more than {self._limit} bytes")
 
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-_CRC_BYTES = 4
+CRC_BYTES = 4
 _LZ4_RATIO = 255
 """Max compression ratio of an LZ4 block."""
 _XZ_MEMORY = 256 << 20
@@ -175,8 +175,8 @@ def _snappy(data: bytes, limit: int) -> bytes:
 
 
 def _snappy_with_checksum(data: bytes, limit: int) -> bytes:
-    plain = _snappy(data[:-_CRC_BYTES], limit)
-    if zlib.crc32(plain).to_bytes(_CRC_BYTES, "big") != data[-_CRC_BYTES:]:
+    plain = _snappy(data[:-CRC_BYTES], limit)
+    if zlib.crc32(plain).to_bytes(CRC_BYTES, "big") != data[-CRC_BYTES:]:
         raise ValueError("the checksum of a block does not match")
     return plain
 
@@ -187,17 +187,9 @@ def _lz4(data: bytes, limit: int) -> bytes:
     return bytes(memoryview(out)[: cramjam.lz4.decompress_block_into(data, out)])
 
 
-class _Unpacker(Protocol):
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
-
-
-def _framed(unpacker: Callable[[], _Unpacker]) -> Callable[[bytes, int], bytes]:
+def _framed(
+    unpacker: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor | zstd.ZstdDecompressor],
+) -> Callable[[bytes, int], bytes]:
     """A codec whose bytes are one or several frames, each of which needs a new decompressor."""
 
     def unpack(data: bytes, limit: int) -> bytes:

@@ -6,14 +6,12 @@ The indexes of blob files have this encoding. The lowest bits come first.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from paimon_sql.format.bytes import varints
+from paimon_sql.format.bytes.memory import Longs
 
-Numbers = npt.NDArray[np.int64]
 
-
-def encode(numbers: Numbers) -> bytes:
+def encode(numbers: Longs) -> bytes:
     """Encode numbers."""
     if not len(numbers):
         return b""
@@ -21,7 +19,7 @@ def encode(numbers: Numbers) -> bytes:
     return varints.encode((differences << 1) ^ (differences >> 63)).tobytes()
 
 
-def decode(data: bytes) -> Numbers:
+def decode(data: bytes) -> Longs:
     """Decode numbers.
 
     Raises:
@@ -30,7 +28,7 @@ def decode(data: bytes) -> Numbers:
     return decoded_lists(data, np.array([len(data)], dtype=np.int64))[0]
 
 
-def decoded_lists(data: bytes, sizes: Numbers) -> tuple[Numbers, Numbers]:
+def decoded_lists(data: bytes, sizes: Longs) -> tuple[Longs, Longs]:
     """Decode several concatenated lists of numbers.
 
     Args:

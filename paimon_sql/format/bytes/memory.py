@@ -55,7 +55,7 @@ def binary_buffers(array: pa.Array) -> tuple[Bytes, Longs]:
         return np.zeros(0, np.uint8), np.zeros(len(array) + 1, np.int64)
     offsets = np.frombuffer(offset_buffer, np.int64 if wide else np.int32)
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.zeros(0, np.uint8)
-    return data, offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return data, offsets[array.offset : array.offset + len(array) + 1].astype(np.int64, copy=False)
 
 
 def null_mask(array: pa.Array) -> Mask | None:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_sql.format.bytes.bounded import check_count, check_range
+from paimon_sql.format.bytes.memory import Longs, range_index
 
 Lows = npt.NDArray[np.uint16]
 _RUN, _BITMAP, _ARRAY = range(3)
@@ -76,9 +77,12 @@ class Roaring64:
         except (struct.error, ValueError, IndexError) as error:
             raise ValueError(f"the bytes of a Roaring64Bitmap are cut off or corrupt: {error}") from error
 
-    def add(self, key: int, lows: Lows) -> None:
+    def add(self, key: int, lows: Lows, as_runs: bool = False) -> None:
         """Add a container of ascending numbers for a new key, the upper 48 bits."""
-        self._add(key, Container(lows, False))
+        self.slot_of_key[key] = len(self.slots)
+        self.slots.append(Container(lows, as_runs))
+        if len(self.slots) > self.capacity:
+            self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
 
     def unite(self, other: Roaring64) -> None:
         """Add the numbers of another bitmap."""
@@ -89,7 +93,7 @@ class Roaring64:
             slot = self.slot_of_key.get(key)
             mine = None if slot is None else self.slots[slot]
             if mine is None:
-                self._add(key, Container(theirs.lows, theirs.as_runs))
+                self.add(key, theirs.lows, theirs.as_runs)
             else:
                 mine.lows = np.union1d(mine.lows, theirs.lows)
                 mine.as_runs |= theirs.as_runs
@@ -115,12 +119,6 @@ class Roaring64:
             container = self.slots[self.slot_of_key[key]]
             if container is not None:
                 yield from ((key << 16) + int(low) for low in container.lows)
-
-    def _add(self, key: int, container: Container) -> None:
-        self.slot_of_key[key] = len(self.slots)
-        self.slots.append(container)
-        if len(self.slots) > self.capacity:
-            self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
 
     def _tree(self, keys: list[bytes], depth: int) -> Iterator[bytes]:
         """Encode the node of keys that are equal up to a depth, and its descendants."""
@@ -149,8 +147,8 @@ class Roaring64:
         return [*sorted(oldest[:16]), *oldest[16:]]
 
 
-def _run_starts(lows: Lows) -> npt.NDArray[np.int64]:
-    starts: npt.NDArray[np.int64] = np.flatnonzero(np.diff(lows.astype(np.int32), prepend=-2) != 1)
+def _run_starts(lows: Lows) -> Longs:
+    starts: Longs = np.flatnonzero(np.diff(lows.astype(np.int32), prepend=-2) != 1)
     return starts
 
 
@@ -252,11 +250,9 @@ def _read_container(cursor: _Cursor) -> Container | None:
         (runs,) = cursor.take("<H")
         pairs = np.frombuffer(cursor.bytes(4 * runs), dtype="<u2").reshape(-1, 2).astype(np.int64)
         lengths = pairs[:, 1] + 1
-        ends = np.cumsum(lengths)
-        if runs and (ends[-1] > 1 << 16 or (pairs.sum(axis=1) >= 1 << 16).any()):
+        if runs and (lengths.sum() > 1 << 16 or (pairs.sum(axis=1) >= 1 << 16).any()):
             raise ValueError("the runs of a container hold more than 65536 numbers")
-        lows = np.repeat(pairs[:, 0] - (ends - lengths), lengths) + np.arange(ends[-1] if runs else 0)
-        return Container(lows.astype(np.uint16), True)
+        return Container(range_index(pairs[:, 0], lengths).astype(np.uint16), True)
     if kind == _BITMAP:
         bits = np.unpackbits(np.frombuffer(cursor.bytes(_BITMAP_BYTES), dtype=np.uint8), bitorder="little")
         return Container(np.flatnonzero(bits).astype(np.uint16), False)

@@ -2,8 +2,6 @@
 
 Bitmaps are encoded here and not by the Roaring library, which chooses runs for some sets where Java does not.
 Source: the portable Roaring format.
-
-Most consist of arrays (scattered positions) or of one run; these are encoded together, the others one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap, BitMap64
 
-Positions = npt.NDArray[np.int64]
+from paimon_sql.format.bytes.memory import Longs, Mask, Words, range_index
 
 PLAIN, WITH_RUNS = 12346, 12347
 """First numbers of bitmaps without and with runs."""
@@ -34,7 +32,7 @@ def all_rows(count: int) -> BitMap:
     return BitMap(range(count))
 
 
-def encode_bitmap(positions: Positions) -> bytes:
+def encode_bitmap(positions: Longs) -> bytes:
     """Encode the bitmap of ascending positions."""
     if not len(positions):
         return struct.pack("<II", PLAIN, 0)
@@ -88,7 +86,7 @@ def read_bitmap(data: bytes) -> BitMap:
         raise ValueError(f"not a bitmap: {error}") from error
 
 
-def encode_slices(positions: Positions, numbers: npt.NDArray[np.uint64], width: int) -> list[bytes]:
+def encode_slices(positions: Longs, numbers: Words, width: int) -> list[bytes]:
     """Encode numbers as one bitmap per bit, the lowest bit first.
 
     Args:
@@ -102,13 +100,16 @@ def encode_slices(positions: Positions, numbers: npt.NDArray[np.uint64], width: 
 
 @dataclass(frozen=True)
 class BitSlices:
-    """Non-negative integers: the rows that have one, and the rows in which each bit, from the lowest on, is set."""
+    """Integers: the rows that have one, and the rows in which each bit of its distance from the min bound is set."""
 
     rows: BitMap
     slices: Sequence[BitMap]
+    """From the lowest bit on."""
+    minimum: int = 0
 
     def split(self, number: int) -> tuple[BitMap, BitMap, BitMap]:
         """The rows whose numbers are less than, equal to and greater than ``number``."""
+        number -= self.minimum
         if number < 0:
             return BitMap(), BitMap(), self.rows.copy()
         if number >> len(self.slices):
@@ -124,7 +125,6 @@ class BitSlices:
         return less, equal, greater
 
 
-_ARRAY_LIMIT = 4096
 _ONE_RUN = np.dtype(
     [
         ("cookie", "<u4"),
@@ -138,8 +138,10 @@ _ONE_RUN = np.dtype(
 )
 
 
-def serialized_each(positions: Positions, counts: Positions) -> list[bytes]:
+def serialized_each(positions: Longs, counts: Longs) -> list[bytes]:
     """Encode several bitmaps.
+
+    Most consist of arrays (scattered positions) or of one run; these are encoded together, the others one by one.
 
     Args:
         positions: the positions of all bitmaps, concatenated; those of each are ascending.
@@ -174,15 +176,15 @@ class _Groups:
         one_run: whether a bitmap is one run in one container.
     """
 
-    positions: Positions
-    counts: Positions
-    starts: Positions
-    owners: Positions
-    arrays: npt.NDArray[np.bool_]
-    one_run: npt.NDArray[np.bool_]
+    positions: Longs
+    counts: Longs
+    starts: Longs
+    owners: Longs
+    arrays: Mask
+    one_run: Mask
 
     @classmethod
-    def of(cls, positions: Positions, counts: Positions) -> _Groups:
+    def of(cls, positions: Longs, counts: Longs) -> _Groups:
         bitmap = np.repeat(np.arange(len(counts)), counts)
         first = np.ones(len(positions), np.bool_)
         first[1:] = (bitmap[1:] != bitmap[:-1]) | (positions[1:] >> 16 != positions[:-1] >> 16)
@@ -191,14 +193,14 @@ class _Groups:
         breaks[1:] |= positions[1:] - positions[:-1] != 1
         owners, sizes = bitmap[starts], np.diff(starts, append=len(positions))
         runs = np.add.reduceat(breaks, starts, dtype=np.int64)
-        is_array = (sizes <= _ARRAY_LIMIT) & (2 + 4 * runs >= 2 * sizes)
+        is_array = (sizes <= _MAX_IN_ARRAY) & (2 + 4 * runs >= 2 * sizes)
         containers = np.bincount(owners, minlength=len(counts))
         arrays = np.bincount(owners, weights=is_array, minlength=len(counts)) == containers
         all_runs = np.bincount(owners, weights=runs, minlength=len(counts))
         return cls(positions, counts, starts, owners, arrays, ~arrays & (containers == 1) & (all_runs == 1))
 
 
-def _arrays(groups: _Groups, some: Positions) -> list[bytes]:
+def _arrays(groups: _Groups, some: Longs) -> list[bytes]:
     """Encode bitmaps whose containers are arrays, as one buffer of 16-bit numbers."""
     inside = np.isin(groups.owners, some)
     sizes = np.diff(groups.starts, append=len(groups.positions))[inside]
@@ -208,21 +210,19 @@ def _arrays(groups: _Groups, some: Positions) -> list[bytes]:
     data = np.zeros(bases[-1], "<u2")
     data[bases[:-1]] = PLAIN
     data[bases[:-1] + 2], data[bases[:-1] + 3] = containers & 0xFFFF, containers >> 16
-    index = np.arange(len(owners)) - np.repeat(np.cumsum(containers) - containers, containers)
+    index = range_index(np.zeros_like(containers), containers)
     keys = bases[owners] + 4 + 2 * index
     data[keys], data[keys + 1] = groups.positions[starts] >> 16, sizes - 1
     before = np.cumsum(sizes) - sizes - np.repeat(np.cumsum(counts) - counts, containers)
     offsets = 8 + 8 * containers[owners] + 2 * before
     data[keys + 2 * containers[owners]], data[keys + 2 * containers[owners] + 1] = offsets & 0xFFFF, offsets >> 16
-    rows = np.repeat(starts, sizes) + np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    to = np.repeat(bases[:-1] + 4 + 4 * containers, counts)
-    to += np.arange(len(to)) - np.repeat(np.cumsum(counts) - counts, counts)
-    data[to] = groups.positions[rows] & 0xFFFF
+    to = range_index(bases[:-1] + 4 + 4 * containers, counts)
+    data[to] = groups.positions[range_index(starts, sizes)] & 0xFFFF
     encoded, ends = data.tobytes(), (2 * bases).tolist()
     return [encoded[a:b] for a, b in pairwise(ends)]
 
 
-def _single_runs(groups: _Groups, some: Positions) -> list[bytes]:
+def _single_runs(groups: _Groups, some: Longs) -> list[bytes]:
     """Encode bitmaps that are one run."""
     starts = groups.starts[np.isin(groups.owners, some)]
     records = np.zeros(len(some), _ONE_RUN)
@@ -232,8 +232,6 @@ def _single_runs(groups: _Groups, some: Positions) -> list[bytes]:
     encoded, size = records.tobytes(), _ONE_RUN.itemsize
     return [encoded[at : at + size] for at in range(0, len(encoded), size)]
 
-
-Longs = npt.NDArray[np.int64]
 
 _HEAD = struct.Struct("<q")
 _PART = struct.Struct("<I")

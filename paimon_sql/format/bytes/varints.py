@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Bytes = npt.NDArray[np.uint8]
-Longs = npt.NDArray[np.int64]
+from paimon_sql.format.bytes.memory import Bytes, Longs
 
 _BITS, _LOW, _MORE = 7, 0x7F, 0x80
 _MAX_BYTES = 9

@@ -64,12 +64,8 @@ class RowsReader(IndexReader):
     def not_nulls(self) -> BitMap:
         """The rows with a value."""
 
-    def below(self, key: Key, *, inclusive: bool) -> BitMap | None:
-        """The rows with smaller keys, or an equal one if ``inclusive``; None if the index has no order."""
-        return None
-
-    def above(self, key: Key, *, inclusive: bool) -> BitMap | None:
-        """The rows with greater keys, or an equal one if ``inclusive``; None if the index has no order."""
+    def split(self, key: Key) -> tuple[BitMap, BitMap, BitMap] | None:
+        """The rows with smaller, equal and greater keys; None if the index has no order."""
         return None
 
     def equal_any(self, values: pa.Array) -> BitMap:
@@ -88,9 +84,11 @@ class RowsReader(IndexReader):
             key = self.keys.bound(value, above=operator in ("<=", ">"))
         except OutOfRangeError:
             return None
-        if operator in ("<", "<="):
-            return self.below(key, inclusive=inclusive)
-        return self.above(key, inclusive=inclusive)
+        if (parts := self.split(key)) is None:
+            return None
+        less, equal, greater = parts
+        side = less if operator in ("<", "<=") else greater
+        return side | equal if inclusive else side
 
 
 class FileIndexKind(ABC):
@@ -99,14 +97,16 @@ class FileIndexKind(ABC):
     Attributes:
         name: its name in options and containers.
         settings: its settings per column, by the last part of the option's key.
+        types: the types whose values can be indexed.
     """
 
     name: ClassVar[str]
     settings: ClassVar[tuple[Option[object], ...]] = ()
+    types: ClassVar[tuple[type[t.DataType], ...]]
 
-    @abstractmethod
     def supports(self, data_type: t.DataType) -> bool:
         """Whether values of a type can be indexed."""
+        return isinstance(data_type, self.types)
 
     def check(self, settings: TableOptions) -> str | None:
         """The defect of settings whose values are valid one by one; None if there is none."""

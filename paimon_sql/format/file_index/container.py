@@ -1,6 +1,6 @@
 """Container of a data file's indexes: a header with the location of each index, and their bytes.
 
-Source: Paimon's specification of file indexes. Numbers are big-endian, names are in Java's modified UTF-8:
+Spec: File Index (Paimon: `FileIndexFormat`). Numbers are big-endian, names are in Java's modified UTF-8:
 
 - magic number (8 bytes), version (4), length of the header (4), number of columns (4);
 - for each column its name, the number of its indexes (4), and for each of them its kind, start (4) and length (4);

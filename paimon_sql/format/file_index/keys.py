@@ -16,21 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.schema import types as t
 
 Key: TypeAlias = int | bytes
-Numbers = npt.NDArray[np.int64]
+Stored: TypeAlias = npt.NDArray[np.signedinteger[npt.NBitBase]]
+"""Numbers as files store them."""
 
-STRINGS = (t.CharType, t.VarCharType)
-_TIMES = (t.TimestampType, t.LocalZonedTimestampType)
 _WIDTHS: dict[type[t.DataType], int] = {
-    t.BooleanType: 1,
-    t.TinyIntType: 1,
+    **dict.fromkeys((t.BooleanType, t.TinyIntType), 1),
     t.SmallIntType: 2,
-    t.IntType: 4,
-    t.DateType: 4,
-    t.TimeType: 4,
-    t.FloatType: 4,
+    **dict.fromkeys((t.IntType, t.DateType, t.TimeType, t.FloatType), 4),
 }
 _NANOS_FROM = 7
 _MICROS_FROM = 4
@@ -54,7 +50,7 @@ class KeyType:
     @property
     def is_bytes(self) -> bool:
         """Whether keys are bytes instead of numbers."""
-        return isinstance(self.type, (*STRINGS, t.BinaryType, t.VarBinaryType))
+        return isinstance(self.type, (*t.TEXTS, *t.BYTES))
 
     @property
     def is_float(self) -> bool:
@@ -77,7 +73,7 @@ class KeyType:
         numbers = self._numbers(values)
         return pa.array(numbers, mask=pc.is_null(values).to_numpy(zero_copy_only=False) if values.null_count else None)
 
-    def _numbers(self, values: pa.Array) -> Numbers:
+    def _numbers(self, values: pa.Array) -> Longs:
         if isinstance(self.type, t.DecimalType):
             return _unscaled(values)
         if self.is_float:
@@ -91,22 +87,22 @@ class KeyType:
     @property
     def _scale(self) -> int:
         """Units of the Arrow type per unit of an index."""
-        if not isinstance(self.type, _TIMES):
+        if not isinstance(self.type, t.TIMESTAMPS):
             return 1
         return 1 if _MICROS_FROM <= self.type.precision < _NANOS_FROM else _THOUSAND
 
-    def encode(self, numbers: Numbers) -> npt.NDArray[np.signedinteger[npt.NBitBase]]:
+    def encode(self, numbers: Longs) -> Stored:
         """Convert keys to numbers as files store them."""
         if self.is_float:
             numbers = self._flipped(numbers)
         return numbers.astype(self.stored)
 
-    def decode(self, stored: npt.NDArray[np.signedinteger[npt.NBitBase]]) -> Numbers:
+    def decode(self, stored: Stored) -> Longs:
         """Convert numbers as files store them to keys."""
         numbers = stored.astype(np.int64)
         return self._flipped(numbers) if self.is_float else numbers
 
-    def _flipped(self, numbers: Numbers) -> Numbers:
+    def _flipped(self, numbers: Longs) -> Longs:
         """Convert bits of floating-point numbers to numbers of the same order, or back."""
         maximum = np.int64((1 << (8 * self.stored.itemsize - 1)) - 1)
         return np.where(numbers < 0, numbers ^ maximum, numbers)
@@ -141,7 +137,7 @@ class KeyType:
 
     def is_exact(self, values: pa.Array) -> bool:
         """Whether keys identify these values; timestamps may be finer than the keys of indexes."""
-        if not isinstance(self.type, _TIMES):
+        if not isinstance(self.type, t.TIMESTAMPS):
             return True
         if self.type.precision >= _NANOS_FROM:
             return False
@@ -161,9 +157,9 @@ class RankedColumn:
     """
 
     rows: int
-    positions: Numbers
-    ranks: Numbers
-    distinct: Numbers | pa.Array
+    positions: Longs
+    ranks: Longs
+    distinct: Longs | pa.Array
 
     @classmethod
     def of(cls, parts: Sequence[pa.Array]) -> RankedColumn:
@@ -185,7 +181,7 @@ class RankedColumn:
         return cls(len(keys), positions, inverse.astype(np.int64), distinct)
 
     @property
-    def nulls(self) -> Numbers:
+    def nulls(self) -> Longs:
         """The rows that are null."""
         is_null = np.ones(self.rows, np.bool_)
         is_null[self.positions] = False
@@ -204,15 +200,15 @@ def fixed(numbers: npt.NDArray[np.generic]) -> pa.Array:
     return fixed_size.cast(pa.binary())
 
 
-def _bits(values: pa.Array) -> npt.NDArray[np.signedinteger[npt.NBitBase]]:
+def _bits(values: pa.Array) -> Stored:
     """The bits of floating-point numbers, with one representation of NaN."""
     numbers = pc.fill_null(values, pa.scalar(0, values.type)).to_numpy(zero_copy_only=False)
     plain = np.where(np.isnan(numbers), np.array(np.nan, numbers.dtype), numbers)
-    bits: npt.NDArray[np.signedinteger[npt.NBitBase]] = plain.view(f"i{plain.itemsize}")
+    bits: Stored = plain.view(f"i{plain.itemsize}")
     return bits
 
 
-def _unscaled(values: pa.Array) -> Numbers:
+def _unscaled(values: pa.Array) -> Longs:
     """The unscaled values of decimals; 0 for null."""
     low, high = _halves(values)
     if not _fits(low, high).all():
@@ -220,15 +216,13 @@ def _unscaled(values: pa.Array) -> Numbers:
     return low.astype(np.int64)
 
 
-def _halves(values: pa.Array) -> tuple[npt.NDArray[np.signedinteger[npt.NBitBase]], ...]:
+def _halves(values: pa.Array) -> tuple[Stored, ...]:
     """The lower and the upper 64 bits of decimals; 0 for null."""
     filled = pc.fill_null(values, pa.scalar(0, pa.int8()).cast(values.type))
     words = np.frombuffer(filled.buffers()[1], "<i8").reshape(-1, 2)[filled.offset : filled.offset + len(filled)]
     return words[:, 0], words[:, 1]
 
 
-def _fits(
-    low: npt.NDArray[np.signedinteger[npt.NBitBase]], high: npt.NDArray[np.signedinteger[npt.NBitBase]]
-) -> npt.NDArray[np.bool_]:
+def _fits(low: Stored, high: Stored) -> npt.NDArray[np.bool_]:
     """Whether a number fits into its lower 64 bits."""
     return np.asarray(low >> 63 == high, np.bool_)

@@ -8,25 +8,22 @@ from __future__ import annotations
 import array
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
+from paimon_sql.format.bytes.bounded import Read
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.options.values import Option, TableOptions
 from paimon_sql.format.schema import types as t
 
 _BATCH_ROWS = 1 << 20
-
-Longs = npt.NDArray[np.int64]
-Read = Callable[[int, int], bytes]
-"""Reads a range of a file, given its first byte and its length."""
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.bounded import check_count, check_total, expansion_limit
 from paimon_sql.format.bytes.codecs import decompress
+from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
 from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
-from paimon_sql.format.global_index.keys import binary_ranges, large_binaries
+from paimon_sql.format.global_index.keys import large_binaries
 
 COMPRESSIONS = ("none", "zstd", "lz4")
 """Compressions of written blocks; their numbers in files are the indexes."""
@@ -99,9 +99,6 @@ def _checksum(body: bytes, number: int) -> int:
     return zlib.crc32(bytes([number]), zlib.crc32(body))
 
 
-Bytes = npt.NDArray[np.uint8]
-Longs = npt.NDArray[np.int64]
-
 _TAIL = 5
 _OFFSET = 4
 _ONE_SIZE, _OFFSETS = b"\0", b"\1"
@@ -125,7 +122,7 @@ class Entries:
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
-        parts = [np.diff(binary_ranges(part)[1]) for part in (self.keys, self.values)]
+        parts = [np.diff(binary_buffers(part)[1]) for part in (self.keys, self.values)]
         total = parts[0] + parts[1]
         for part in parts:
             total += sizes_of(part)
@@ -133,8 +130,8 @@ class Entries:
 
     def block(self) -> bytes:
         """Encode the entries as the content of one block."""
-        keys, key_starts = binary_ranges(self.keys)
-        values, value_starts = binary_ranges(self.values)
+        keys, key_starts = binary_buffers(self.keys)
+        values, value_starts = binary_buffers(self.values)
         key_sizes, value_sizes = np.diff(key_starts), np.diff(value_starts)
         key_heads, value_heads = sizes_of(key_sizes), sizes_of(value_sizes)
         sizes = key_heads + key_sizes + value_heads + value_sizes
@@ -142,22 +139,14 @@ class Entries:
         at = ends - sizes
         out = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
         encode_into(out, at, key_sizes, key_heads)
-        _copy(out, at + key_heads, keys, key_starts)
+        out[range_index(at + key_heads, key_sizes)] = keys[key_starts[0] : key_starts[-1]]
         encode_into(out, at + key_heads + key_sizes, value_sizes, value_heads)
-        _copy(out, ends - value_sizes, values, value_starts)
+        out[range_index(ends - value_sizes, value_sizes)] = values[value_starts[0] : value_starts[-1]]
         if len(sizes) and (sizes == sizes[0]).all():
             tail = int(sizes[0]).to_bytes(4, "little") + _ONE_SIZE
         else:
             tail = at.astype("<i4").tobytes() + len(at).to_bytes(4, "little") + _OFFSETS
         return out.tobytes() + tail
-
-
-def _copy(out: Bytes, at: Longs, data: Bytes, starts: Longs) -> None:
-    """Copy adjacent byte ranges of ``data`` to the offsets ``at``."""
-    sizes = np.diff(starts)
-    shift = np.repeat(at - starts[:-1], sizes)
-    here = np.arange(starts[0], starts[-1])
-    out[here + shift] = data[starts[0] : starts[-1]]
 
 
 def encode_blocks(
@@ -205,10 +194,7 @@ def _cuts(sizes: Longs, block_size: int) -> list[int]:
 
 def _handles(offsets: list[int], sizes: list[int]) -> pa.Array:
     numbers = np.array([offsets, sizes], np.int64).T.ravel()
-    each = sizes_of(numbers)
-    out = np.zeros(int(each.sum()), np.uint8)
-    encode_into(out, np.cumsum(each) - each, numbers, each)
-    return large_binaries(out, each.reshape(-1, 2).sum(axis=1))
+    return large_binaries(encode(numbers), sizes_of(numbers).reshape(-1, 2).sum(axis=1))
 
 
 def concat(parts: list[Entries]) -> Entries:
@@ -248,13 +234,10 @@ def read_entries(block: bytes) -> Entries:
     check_total(value_sizes, end, "the values of a block")
     if len(at) and (value_starts + value_sizes).max() > end:
         raise ValueError("an entry of a block is cut off")
-    return Entries(_picked(data, key_starts, key_sizes), _picked(data, value_starts, value_sizes))
-
-
-def _picked(data: Bytes, starts: Longs, sizes: Longs) -> pa.Array:
-    ends = np.cumsum(sizes)
-    positions = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
-    return large_binaries(data[positions], sizes)
+    return Entries(
+        large_binaries(data[range_index(key_starts, key_sizes)], key_sizes),
+        large_binaries(data[range_index(value_starts, value_sizes)], value_sizes),
+    )
 
 
 def read_handles(values: pa.Array) -> list[Handle]:
@@ -263,7 +246,7 @@ def read_handles(values: pa.Array) -> list[Handle]:
     Raises:
         ValueError: a handle is cut off, or blocks overlap.
     """
-    data, starts = binary_ranges(values)
+    data, starts = binary_buffers(values)
     offsets, ends = decoded_at(data, starts[:-1])
     sizes, _ = decoded_at(data, ends)
     if (np.diff(offsets) < sizes[:-1]).any():

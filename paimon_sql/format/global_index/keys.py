@@ -14,24 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.bytes.memory import Bytes, Longs, binary_buffers, offsets_of
 from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
-from paimon_sql.format.file_index.keys import STRINGS, KeyType
+from paimon_sql.format.file_index.keys import KeyType
 from paimon_sql.format.schema import types as t
 
-Longs = npt.NDArray[np.int64]
-
-_TIMES = (t.TimestampType, t.LocalZonedTimestampType)
-_NUMBERS = (
-    t.BooleanType,
-    t.TinyIntType,
-    t.SmallIntType,
-    t.IntType,
-    t.BigIntType,
-    t.FloatType,
-    t.DoubleType,
-    t.DateType,
-    t.TimeType,
-)
+_NUMBERS = (t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType)
 _MAX_DIGITS_OF_A_LONG = 18
 _MILLI_DIGITS = 3
 _MICRO_DIGITS = 6
@@ -52,12 +40,12 @@ class IndexKeys:
     @staticmethod
     def supports(data_type: t.DataType) -> bool:
         """Whether values of a type can be keys."""
-        return isinstance(data_type, (*_NUMBERS, *STRINGS, *_TIMES, t.DecimalType))
+        return isinstance(data_type, (*_NUMBERS, *t.TEXTS, *t.TIMESTAMPS, t.DecimalType))
 
     @property
     def is_text(self) -> bool:
         """Whether keys are strings, which have prefixes."""
-        return isinstance(self.type, STRINGS)
+        return isinstance(self.type, t.TEXTS)
 
     @property
     def _is_wide(self) -> bool:
@@ -66,12 +54,12 @@ class IndexKeys:
     @property
     def _units(self) -> int:
         """Units of a timestamp's Arrow type per millisecond."""
-        assert isinstance(self.type, _TIMES)
+        assert isinstance(self.type, t.TIMESTAMPS)
         return 1000 if self.type.precision <= _MICRO_DIGITS else _NANOS_OF_A_MILLI
 
     def ordered(self, values: pa.Array) -> pa.Array:
         """Convert values to the sortable form; nulls stay null."""
-        if isinstance(self.type, _TIMES):
+        if isinstance(self.type, t.TIMESTAMPS):
             return values.cast(pa.int64())
         return values if self._is_wide else KeyType(self.type).of(values)
 
@@ -86,7 +74,7 @@ class IndexKeys:
         if self._is_wide:
             return _encode_decimals(keys)
         numbers = keys.to_numpy()
-        if isinstance(self.type, _TIMES):
+        if isinstance(self.type, t.TIMESTAMPS):
             millis = np.floor_divide(numbers, self._units)
             if self.type.precision <= _MILLI_DIGITS:
                 return _fixed(millis.astype("<i8"))
@@ -107,20 +95,20 @@ class IndexKeys:
         if self._is_wide:
             assert isinstance(self.type, t.DecimalType)
             return _decode_decimals(data, self.type)
-        flat, starts = binary_ranges(data)
+        flat, starts = binary_buffers(data)
         sizes = np.diff(starts)
-        if isinstance(self.type, _TIMES) and self.type.precision > _MILLI_DIGITS:
+        if isinstance(self.type, t.TIMESTAMPS) and self.type.precision > _MILLI_DIGITS:
             if len(sizes) and sizes.min() <= 8:
                 raise ValueError("the key of a time is too short")
             millis = flat[(starts[:-1, None] + np.arange(8)).ravel()].view("<i8").astype(np.int64)
             nanos, _ = decoded_at(flat, starts[:-1] + 8)
             return pa.array(millis * self._units + nanos // (_NANOS_OF_A_MILLI // self._units))
         kind = KeyType(self.type)
-        width = 8 if isinstance(self.type, (*_TIMES, t.DecimalType)) else kind.stored.itemsize
+        width = 8 if isinstance(self.type, (*t.TIMESTAMPS, t.DecimalType)) else kind.stored.itemsize
         if (sizes != width).any():
             raise ValueError(f"a key of {self.type.sql()} is not {width} bytes long")
         stored = flat[starts[0] : starts[-1]].view(f"<i{width}")
-        if isinstance(self.type, _TIMES):
+        if isinstance(self.type, t.TIMESTAMPS):
             return pa.array(stored.astype(np.int64) * self._units)
         return pa.array(stored.astype(np.int64) if isinstance(self.type, t.DecimalType) else kind.decode(stored))
 
@@ -147,20 +135,9 @@ def keys_of(data_type: t.DataType) -> IndexKeys:
     return IndexKeys(data_type.element if isinstance(data_type, t.ArrayType) else data_type)
 
 
-def binary_ranges(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
-    """The bytes of large binaries, and the offset of each, followed by the end offset."""
-    _, offsets, memory = data.buffers()
-    starts = np.frombuffer(offsets, np.int64)[data.offset : data.offset + len(data) + 1]
-    if memory is None:
-        return np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64)
-    return np.frombuffer(memory, np.uint8), starts
-
-
-def large_binaries(data: npt.NDArray[np.uint8], sizes: Longs) -> pa.Array:
+def large_binaries(data: Bytes, sizes: Longs) -> pa.Array:
     """Split concatenated bytes into large binaries of some sizes."""
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+    buffers = [None, pa.py_buffer(offsets_of(sizes)), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(pa.large_binary(), len(sizes), buffers)
 
 
@@ -195,7 +172,7 @@ def _encode_decimals(decimals: pa.Array) -> pa.Array:
 
 
 def _decode_decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
-    flat, starts = binary_ranges(data)
+    flat, starts = binary_buffers(data)
     sizes = np.diff(starts)
     if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= _DECIMAL_BYTES:
         raise ValueError("the key of a decimal is empty or too long")

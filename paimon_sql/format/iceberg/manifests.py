@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NotRequired, TypedDict, cast
@@ -130,16 +130,12 @@ def _map(key: int, value: int, kind: str) -> dict[str, object]:
 
 _PARTITION_TYPES: dict[type[t.DataType], object] = {
     t.BooleanType: "boolean",
-    t.TinyIntType: "int",
-    t.SmallIntType: "int",
-    t.IntType: "int",
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType), "int"),
     t.BigIntType: "long",
     t.FloatType: "float",
     t.DoubleType: "double",
-    t.CharType: "string",
-    t.VarCharType: "string",
-    t.BinaryType: "bytes",
-    t.VarBinaryType: "bytes",
+    **dict.fromkeys(t.TEXTS, "string"),
+    **dict.fromkeys(t.BYTES, "bytes"),
     t.DateType: {"type": "int", "logicalType": "date"},
     t.TimeType: {"type": "long", "logicalType": "time-micros"},
     t.TimestampType: {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False},
@@ -338,8 +334,7 @@ def write_manifest_list(
 
 
 def _as_record(manifest: ManifestFile, *, legacy: bool) -> dict[str, object]:
-    record = asdict(manifest)
-    record["partitions"] = [asdict(p) for p in manifest.partitions]
+    record = {**asdict(manifest), "partitions": [asdict(p) for p in manifest.partitions]}
     return {**record, **{old: record[new] for old, new in _COUNTS.items()}} if legacy else record
 
 
@@ -357,12 +352,11 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
         found = []
         for record in _records(container):
             named: dict[str, Any] = {_COUNTS.get(name, name): value for name, value in record.items()}
-            partitions = tuple(
+            named["partitions"] = tuple(
                 PartitionSummary(p["contains_null"], p.get("contains_nan"), p["lower_bound"], p["upper_bound"])
                 for p in named.get("partitions") or ()
             )
-            known = {name: value for name, value in named.items() if name in _KNOWN}
-            found.append(replace(ManifestFile(**known), partitions=partitions))
+            found.append(ManifestFile(**{name: value for name, value in named.items() if name in _KNOWN}))
         return found
 
 

@@ -29,8 +29,7 @@ IcebergStruct = TypedDict(
     "IcebergStruct", {"type": Literal["struct"], "fields": list[IcebergField], "schema-id": NotRequired[int]}
 )
 IcebergList = TypedDict(
-    "IcebergList",
-    {"type": Literal["list"], "element-id": int, "element-required": bool, "element": IcebergType},
+    "IcebergList", {"type": Literal["list"], "element-id": int, "element-required": bool, "element": IcebergType}
 )
 IcebergMap = TypedDict(
     "IcebergMap",
@@ -49,17 +48,13 @@ FIRST_PARTITION_ID = 1000
 _MICROS = 6
 _PLAIN: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
-    t.TinyIntType: "int",
-    t.SmallIntType: "int",
-    t.IntType: "int",
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType), "int"),
     t.BigIntType: "long",
     t.FloatType: "float",
     t.DoubleType: "double",
     t.DateType: "date",
-    t.CharType: "string",
-    t.VarCharType: "string",
-    t.BinaryType: "binary",
-    t.VarBinaryType: "binary",
+    **dict.fromkeys(t.TEXTS, "string"),
+    **dict.fromkeys(t.BYTES, "binary"),
 }
 _PROMOTIONS = {("int", "long"), ("float", "double")}
 
@@ -131,23 +126,15 @@ def iceberg_type(data_type: t.DataType, field_id: int, path: str, format_version
                 "element-required": not data_type.element.nullable,
                 "element": inner(data_type.element, "element"),
             }
-        case t.MapType():
+        case t.MapType() | t.MultisetType():
+            key, value = t.entry_types(data_type)
             return {
                 "type": "map",
                 "key-id": _wrapped(key_id(field_id, below)),
-                "key": inner(data_type.key, "key"),
+                "key": inner(key, "key"),
                 "value-id": _wrapped(element_id(field_id, below)),
-                "value-required": not data_type.value.nullable,
-                "value": inner(data_type.value, "value"),
-            }
-        case t.MultisetType():
-            return {
-                "type": "map",
-                "key-id": _wrapped(key_id(field_id, below)),
-                "key": inner(data_type.element, "element"),
-                "value-id": _wrapped(element_id(field_id, below)),
-                "value-required": True,
-                "value": "int",
+                "value-required": not value.nullable,
+                "value": inner(value, "value"),
             }
         case t.RowType():
             fields = [iceberg_field(f, f"{path}.{f.name}", format_version) for f in data_type.fields]
@@ -205,10 +192,7 @@ RawValue: TypeAlias = bool | int | float | str | bytes | None
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType | t.BlobType
 _WIDENED: dict[type[t.DataType], pa.DataType] = {
-    t.TinyIntType: pa.int32(),
-    t.SmallIntType: pa.int32(),
-    t.IntType: pa.int32(),
-    t.DateType: pa.int32(),
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType), pa.int32()),
     t.BigIntType: pa.int64(),
     t.FloatType: pa.float32(),
     t.DoubleType: pa.float64(),
@@ -234,14 +218,17 @@ def raw_values(data_type: t.DataType, values: pa.Array) -> list[RawValue]:
         width = decimal_width(data_type.precision)
         unscaled = (None if v is None else int(v.scaleb(data_type.scale)) for v in values.to_pylist())
         return [None if v is None else v.to_bytes(width, "big", signed=True) for v in unscaled]
-    if (wide := _WIDENED.get(type(data_type))) is None:
-        plain_values: list[RawValue] = values.to_pylist()
-        return plain_values
-    cast = values.cast(wide)
-    if pa.types.is_temporal(wide):
-        cast = cast.cast(pa.int64())
-    plain: list[RawValue] = cast.to_pylist()
+    numbers = _numbers(data_type, values)
+    plain: list[RawValue] = (values if numbers is None else numbers).to_pylist()
     return plain
+
+
+def _numbers(data_type: t.DataType, values: pa.Array) -> pa.Array | None:
+    """Values as Iceberg's numbers; None for those of other types."""
+    if (wide := _WIDENED.get(type(data_type))) is None:
+        return None
+    numbers = values.cast(wide)
+    return numbers.cast(pa.int64()) if pa.types.is_temporal(wide) else numbers
 
 
 def decimal_width(precision: int) -> int:
@@ -259,14 +246,11 @@ def single_values(data_type: t.DataType, values: pa.Array) -> list[bytes | None]
     if isinstance(data_type, t.DecimalType):
         raw = raw_values(data_type, values)
         return [None if v is None else _min_bytes(v) for v in raw]  # type: ignore[arg-type]
-    if (wide := _WIDENED.get(type(data_type))) is None:
+    if (cast := _numbers(data_type, values)) is None:
         if isinstance(data_type, t.BooleanType):
             return [None if v is None else bytes([v]) for v in values.to_pylist()]
         as_bytes: list[bytes | None] = values.cast(pa.binary()).to_pylist()
         return as_bytes
-    cast = values.cast(wide)
-    if pa.types.is_temporal(wide):
-        cast = cast.cast(pa.int64())
     numbers = pc.fill_null(cast, 0).to_numpy(zero_copy_only=False)
     data, width = np.ascontiguousarray(numbers.astype(numbers.dtype.newbyteorder("<"))).tobytes(), numbers.itemsize
     valid = cast.is_valid().to_pylist()

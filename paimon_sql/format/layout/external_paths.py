@@ -1,4 +1,4 @@
-"""Strategies of external paths: the external directory for the next data file.
+"""Strategies of external paths: the external directory for the next data file (Paimon: `ExternalPathProvider`).
 
 They are those of the option ``data-file.external-paths.strategy``. Reads do not need them, because manifests store the
 full path of such files.

@@ -4,10 +4,7 @@ Paths are strings; there is no I/O here. Schemas, snapshots, changelogs, tags an
 branch; data, manifests, indexes and statistics of all branches are in the directory of the table.
 
 Since paths consist of names from metadata, every function raises UnsafePathError for a name that would lead out of its
-directory.
-
-A name is a single part of a path. An external path (``_EXTERNAL_PATH``) is absolute, without ``.`` and ``..``; whether
-the table may use it is checked where the table's options are known.
+directory. A name is a single part of a path.
 """
 
 from __future__ import annotations
@@ -161,21 +158,6 @@ def extra_file(bucket: str, name: str, external_path: str | None) -> str:
     return inside(checked_external_path(external_path).rpartition("/")[0] if external_path else bucket, name)
 
 
-def manifest_name(uuid: str, count: int) -> str:
-    """The name of a new manifest."""
-    return f"manifest-{uuid}-{count}"
-
-
-def manifest_list_name(uuid: str, count: int) -> str:
-    """The name of a new manifest list."""
-    return f"manifest-list-{uuid}-{count}"
-
-
-def index_manifest_name(uuid: str, count: int) -> str:
-    """The name of a new index manifest."""
-    return f"index-manifest-{uuid}-{count}"
-
-
 def index_name(uuid: str, count: int) -> str:
     """The name of a new index file of a bucket or table."""
     return f"index-{uuid}-{count}"
@@ -286,7 +268,9 @@ def inside(directory: str, name: str) -> str:
 
 
 def checked_external_path(path: str) -> str:
-    """Check an external path and return it unchanged.
+    """Check an external path (``_EXTERNAL_PATH``) and return it unchanged.
+
+    Whether the table may use it is checked where the table's options are known.
 
     Raises:
         UnsafePathError: it is relative, or has ``.`` or ``..``.

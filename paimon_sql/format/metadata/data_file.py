@@ -23,7 +23,7 @@ class FileSource(IntEnum):
 class DataFileMeta:
     """Metadata of one data file (Paimon: `DataFileMeta`).
 
-    Keys and statistics are serialized rows (see `simple_stats`): ``min_key`` and ``max_key`` over the trimmed primary
+    Keys and statistics are serialized rows (see `SimpleStats`): ``min_key`` and ``max_key`` over the trimmed primary
     key, ``value_stats`` over ``value_stats_cols``, or over all columns if that is None. ``row_count`` includes
     deletes, of which there are ``delete_row_count``. ``creation_time_millis`` is the writer's wall clock, as if
     it were UTC, in milliseconds. ``write_cols`` are the columns of a file that holds only some columns, and

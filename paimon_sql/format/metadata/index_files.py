@@ -1,16 +1,4 @@
-"""Contents of index files: deletion vectors and hash indexes (spec: Table Index).
-
-An index file is a version byte followed by vectors, whose offsets are in the index manifest. A vector is a length, a
-magic number, a roaring bitmap of row positions and a CRC-32 of the last two; length and checksum are big-endian. The
-magic number distinguishes two layouts:
-
-========  ==========================  =======================  ===================================================
-layout    magic number                bitmap                   length in the index manifest
-========  ==========================  =======================  ===================================================
-32 bits   1581511376, big-endian      32-bit portable format   of magic number and bitmap
-64 bits   1681511377, little-endian   64-bit portable format   of all: length, magic number, bitmap and checksum
-========  ==========================  =======================  ===================================================
-"""
+"""Contents of index files: deletion vectors and hash indexes (spec: Table Index)."""
 
 from __future__ import annotations
 
@@ -35,7 +23,7 @@ _MAX_POSITION_64 = 2**63 - 1
 
 
 class DeletionVector:
-    """The positions of the deleted rows of one data file; the first row is 0."""
+    """The positions of the deleted rows of one data file; the first row is 0 (Paimon: `DeletionVector`)."""
 
     __slots__ = ("positions",)
 
@@ -153,30 +141,25 @@ def read_deletion_vector(data: bytes, path: str, recorded: DeletionVectorRange) 
     return DeletionVector(np.asarray(bitmap.to_array()))
 
 
-def write_deletion_vectors(
-    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False
-) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """Encode an index file of deletion vectors, with their ranges for the index manifest.
+def files_of_deletion_vectors(
+    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False, target: int | None = None
+) -> Iterator[tuple[bytes, tuple[DeletionVectorRange, ...]]]:
+    """Encode deletion vectors as one or more index files, each with its vectors' ranges for the index manifest.
+
+    An index file is a version byte followed by vectors, whose offsets are in the index manifest. A vector is a length,
+    a magic number, a roaring bitmap of row positions and a CRC-32 of the last two; length and checksum are big-endian.
+    The magic number distinguishes two layouts:
+
+    ========  ==========================  =======================  ===================================================
+    layout    magic number                bitmap                   length in the index manifest
+    ========  ==========================  =======================  ===================================================
+    32 bits   1581511376, big-endian      32-bit portable format   of magic number and bitmap
+    64 bits   1681511377, little-endian   64-bit portable format   of all: length, magic number, bitmap and checksum
+    ========  ==========================  =======================  ===================================================
 
     Args:
         vectors: the vectors by the name of their data file; without vectors the file is only its version.
         bitmap64: whether to write the 64-bit layout (``deletion-vectors.bitmap64``).
-
-    Raises:
-        ValueError: a position is too large for the 32-bit layout.
-    """
-    (file,) = files_of_deletion_vectors(vectors, bitmap64=bitmap64)
-    return file
-
-
-def files_of_deletion_vectors(
-    vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False, target: int | None = None
-) -> Iterator[tuple[bytes, tuple[DeletionVectorRange, ...]]]:
-    """Encode deletion vectors as one or more index files, each as by `write_deletion_vectors`.
-
-    Args:
-        vectors: the vectors by the name of their data file.
-        bitmap64: as in `write_deletion_vectors`.
         target: the size in bytes after which a new file begins; None for one file.
 
     Raises:
@@ -227,5 +210,5 @@ def read_hash_index(data: bytes, path: str) -> npt.NDArray[np.int32]:
 
 
 def write_hash_index(hashes: npt.NDArray[np.int32]) -> bytes:
-    """Encode key hashes as a hash index file."""
+    """Encode key hashes as a hash index file (Paimon: `HashIndexFile`)."""
     return hashes.astype(_STORED).tobytes()

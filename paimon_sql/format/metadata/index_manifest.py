@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import pyarrow as pa
-
 from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.avro.schemas import AvroField
 from paimon_sql.format.bytes.bounded import check_range, decoding
 from paimon_sql.format.metadata.manifest import FileKind
-from paimon_sql.format.metadata.manifest_records import (
-    RecordLayout,
-    array_of,
-    nested_record,
-    optional,
-    required,
-    top_record,
-)
+from paimon_sql.format.metadata.manifest_records import RecordLayout, array_of, nested_record, optional, required
 
 HASH_INDEX = "HASH"
 DELETION_VECTORS_INDEX = "DELETION_VECTORS"
-_DATA_EVOLUTION = b"DEIX"
+_SOURCE_MAGIC = b"DEIX"
 """Prefix of the source metadata of a global index over a data-evolution table."""
 
 
@@ -34,7 +26,7 @@ _DATA_EVOLUTION = b"DEIX"
 class DeletionVectorRange:
     """Location of a data file's deletion vector in its index file.
 
-    ``offset`` is its first byte, and ``length`` the length as the writer counts it (see `deletion_vectors`);
+    ``offset`` is its first byte, and ``length`` the length as the writer counts it (see `index_files`);
     ``cardinality``, the number of deleted rows, is None in files of older versions.
     """
 
@@ -86,80 +78,41 @@ class IndexManifestEntry:
         return replace(self, kind=FileKind.DELETE)
 
 
-_RANGE = nested_record(
-    "_DELETIONS_VECTORS_RANGES",
-    required("f0", "string"),
-    required("f1", "int"),
-    required("f2", "int"),
-    optional("_CARDINALITY", "long"),
-)
-_GLOBAL_INDEX = nested_record(
-    "_GLOBAL_INDEX",
-    required("_ROW_RANGE_START", "long"),
-    required("_ROW_RANGE_END", "long"),
-    required("_INDEX_FIELD_ID", "int"),
-    optional("_EXTRA_FIELD_IDS", array_of("int")),
-    optional("_INDEX_META", "bytes"),
-    optional("_SOURCE_META", "bytes"),
-)
-_RANGE_FIELDS = {"data_file_name": "f0", "offset": "f1", "length": "f2", "cardinality": "_CARDINALITY"}
-_GLOBAL_FIELDS = {
-    "row_range_start": "_ROW_RANGE_START",
-    "row_range_end": "_ROW_RANGE_END",
-    "index_field_id": "_INDEX_FIELD_ID",
-    "extra_field_ids": "_EXTRA_FIELD_IDS",
-    "index_meta": "_INDEX_META",
-    "source_meta": "_SOURCE_META",
+_RANGE_FIELDS = {
+    "data_file_name": required("f0", "string"),
+    "offset": required("f1", "int"),
+    "length": required("f2", "int"),
+    "cardinality": optional("_CARDINALITY", "long"),
 }
-_RANGE_TYPES = [pa.string(), pa.int32(), pa.int32(), pa.int64()]
-_GLOBAL_TYPES = [pa.int64(), pa.int64(), pa.int32(), pa.list_(pa.int32()), pa.binary(), pa.binary()]
+_RANGE = nested_record("_DELETIONS_VECTORS_RANGES", *_RANGE_FIELDS.values())
+_GLOBAL_FIELDS = {
+    "row_range_start": required("_ROW_RANGE_START", "long"),
+    "row_range_end": required("_ROW_RANGE_END", "long"),
+    "index_field_id": required("_INDEX_FIELD_ID", "int"),
+    "extra_field_ids": optional("_EXTRA_FIELD_IDS", array_of("int")),
+    "index_meta": optional("_INDEX_META", "bytes"),
+    "source_meta": optional("_SOURCE_META", "bytes"),
+}
 
 _LAYOUT = RecordLayout(
     what="an index manifest",
     version=1,
-    avro_schema=top_record(
-        required("_KIND", "int"),
-        required("_PARTITION", "bytes"),
-        required("_BUCKET", "int"),
-        required("_INDEX_TYPE", "string"),
-        required("_FILE_NAME", "string"),
-        required("_FILE_SIZE", "long"),
-        required("_ROW_COUNT", "long"),
-        optional("_DELETIONS_VECTORS_RANGES", array_of(["null", _RANGE])),
-        optional("_EXTERNAL_PATH", "string"),
-        optional("_GLOBAL_INDEX", _GLOBAL_INDEX),
-    ),
-    paths={
-        "kind": "_KIND",
-        "partition": "_PARTITION",
-        "bucket": "_BUCKET",
-        "index_type": "_INDEX_TYPE",
-        "file_name": "_FILE_NAME",
-        "file_size": "_FILE_SIZE",
-        "row_count": "_ROW_COUNT",
-        "deletion_vectors": "_DELETIONS_VECTORS_RANGES",
-        "external_path": "_EXTERNAL_PATH",
-        "global_index": "_GLOBAL_INDEX",
+    fields={
+        "kind": required("_KIND", "int"),
+        "partition": required("_PARTITION", "bytes"),
+        "bucket": required("_BUCKET", "int"),
+        "index_type": required("_INDEX_TYPE", "string"),
+        "file_name": required("_FILE_NAME", "string"),
+        "file_size": required("_FILE_SIZE", "long"),
+        "row_count": required("_ROW_COUNT", "long"),
+        "deletion_vectors": optional("_DELETIONS_VECTORS_RANGES", array_of(["null", _RANGE])),
+        "external_path": optional("_EXTERNAL_PATH", "string"),
+        "global_index": optional("_GLOBAL_INDEX", nested_record("_GLOBAL_INDEX", *_GLOBAL_FIELDS.values())),
     },
-    schema=pa.schema(
-        [
-            pa.field("kind", pa.int8(), False),
-            pa.field("partition", pa.binary(), False),
-            pa.field("bucket", pa.int32(), False),
-            pa.field("index_type", pa.string(), False),
-            pa.field("file_name", pa.string(), False),
-            pa.field("file_size", pa.int64(), False),
-            pa.field("row_count", pa.int64(), False),
-            pa.field(
-                "deletion_vectors", pa.list_(pa.struct(list(zip(_RANGE_FIELDS.values(), _RANGE_TYPES, strict=True))))
-            ),
-            pa.field("external_path", pa.string()),
-            pa.field("global_index", pa.struct(list(zip(_GLOBAL_FIELDS.values(), _GLOBAL_TYPES, strict=True)))),
-        ]
-    ),
     file_names={"file_name": "the index file", "deletion_vectors.f0": "the data file"},
     external_paths={"external_path": "the index file"},
     counts=("file_size", "row_count"),
+    tinyints=("kind",),
 )
 
 
@@ -183,7 +136,7 @@ def write_index_manifest(entries: Iterable[IndexManifestEntry], compression: str
 def combine(
     previous: Sequence[IndexManifestEntry], changes: Sequence[IndexManifestEntry], *, bucket_unaware: bool
 ) -> list[IndexManifestEntry]:
-    """Apply the changes of a commit to the index files before it.
+    """Apply the changes of a commit to the index files before it (Paimon: `IndexManifestFileHandler`).
 
     The hash index and the deletion vectors of a bucket are one file each: a new file replaces the old one. A table
     without buckets has any number of deletion vector files, and so has every table of global indexes: these remain
@@ -266,7 +219,7 @@ def _overlap(one: GlobalIndexMeta | None, other: GlobalIndexMeta | None) -> bool
     if one is None or other is None or one.index_field_id != other.index_field_id:
         return False
     sources = (one.source_meta, other.source_meta)
-    if all(source is not None and not source.startswith(_DATA_EVOLUTION) for source in sources):
+    if all(source is not None and not source.startswith(_SOURCE_MAGIC) for source in sources):
         return False  # indexes over data files of a primary-key table identify rows by file
     if one.extra_field_ids != other.extra_field_ids:
         return True
@@ -285,47 +238,33 @@ def _row(entry: IndexManifestEntry) -> dict[str, object]:
         "kind": entry.kind,
         "partition": entry.partition,
         "bucket": entry.bucket,
-        "index_type": file.index_type,
-        "file_name": file.file_name,
-        "file_size": file.file_size,
-        "row_count": file.row_count,
-        "deletion_vectors": None if vectors is None else [_renamed(v, _RANGE_FIELDS) for v in vectors],
-        "external_path": file.external_path,
-        "global_index": None if index is None else _renamed(index, _GLOBAL_FIELDS),
+        **{f.name: getattr(file, f.name) for f in fields(file)},
+        "deletion_vectors": None if vectors is None else [_stored(v, _RANGE_FIELDS) for v in vectors],
+        "global_index": None if index is None else _stored(index, _GLOBAL_FIELDS),
     }
 
 
-def _renamed(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, str]) -> dict[str, object]:
-    values = {names[name]: value for name, value in asdict(meta).items()}
+def _stored(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, AvroField]) -> dict[str, object]:
+    values = {names[name]["name"]: value for name, value in asdict(meta).items()}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _entry(row: Mapping[str, Any]) -> IndexManifestEntry:
-    vectors, index = row["deletion_vectors"], row["global_index"]
-    if index is not None:
-        values = {name: index[stored] for name, stored in _GLOBAL_FIELDS.items()}
-        extra = values["extra_field_ids"]
-        index = GlobalIndexMeta(**{**values, "extra_field_ids": None if extra is None else tuple(extra)})
-    if vectors is not None:
-        vectors = tuple(
-            DeletionVectorRange(**{name: vector[stored] for name, stored in _RANGE_FIELDS.items()})
-            for vector in vectors
-        )
-    file = IndexFileMeta(
-        index_type=row["index_type"],
-        file_name=row["file_name"],
-        file_size=row["file_size"],
-        row_count=row["row_count"],
-        deletion_vectors=vectors,
-        external_path=row["external_path"],
-        global_index=index,
-    )
-    return IndexManifestEntry(FileKind(row["kind"]), row["partition"], row["bucket"], file)
+def _entry(row: dict[str, Any]) -> IndexManifestEntry:
+    kind, partition, bucket = (row.pop(name) for name in ("kind", "partition", "bucket"))
+    if (vectors := row["deletion_vectors"]) is not None:
+        row["deletion_vectors"] = tuple(DeletionVectorRange(**_named(v, _RANGE_FIELDS)) for v in vectors)
+    if (index := row["global_index"]) is not None:
+        row["global_index"] = GlobalIndexMeta(**_named(index, _GLOBAL_FIELDS))
+    return IndexManifestEntry(FileKind(kind), partition, bucket, IndexFileMeta(**row))
+
+
+def _named(stored: Mapping[str, Any], names: Mapping[str, AvroField]) -> dict[str, Any]:
+    values = {name: stored[f["name"]] for name, f in names.items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 _VERSION = 1
 _FIRST_IS_NULL, _LAST_IS_NULL = 1, 2
-_MAGIC = b"DEIX"
 _SOURCE = struct.Struct(">4siq")
 
 
@@ -373,7 +312,7 @@ class KeyRange:
 
 def written_source(snapshot_id: int) -> bytes:
     """Encode the source metadata of an index that was built from a snapshot."""
-    return _SOURCE.pack(_MAGIC, 1, snapshot_id)
+    return _SOURCE.pack(_SOURCE_MAGIC, 1, snapshot_id)
 
 
 def source_snapshot(data: bytes | None) -> int | None:
@@ -381,4 +320,4 @@ def source_snapshot(data: bytes | None) -> int | None:
     if data is None or len(data) != _SOURCE.size:
         return None
     magic, version, snapshot_id = _SOURCE.unpack(data)
-    return snapshot_id if magic == _MAGIC and version == 1 else None
+    return snapshot_id if magic == _SOURCE_MAGIC and version == 1 else None

@@ -18,33 +18,8 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest_records import (
-    RecordLayout,
-    array_of,
-    nested_record,
-    optional,
-    required,
-    stats_record,
-    top_record,
-)
+from paimon_sql.format.metadata.manifest_records import RecordLayout, array_of, optional, required
 from paimon_sql.format.statistics.column_statistics import SimpleStats
-
-__all__ = [
-    "MANIFEST_SCHEMA",
-    "FileKind",
-    "ManifestEntry",
-    "ManifestFileMeta",
-    "check_names",
-    "describe_manifest",
-    "entries",
-    "entry_at",
-    "manifest_table",
-    "merge_entries",
-    "read_manifest",
-    "read_manifest_list",
-    "write_manifest",
-    "write_manifest_list",
-]
 
 
 class FileKind(IntEnum):
@@ -69,83 +44,47 @@ class ManifestEntry:
     file: DataFileMeta
 
 
-_STRING_LIST, _LONG_LIST = pa.list_(pa.string()), pa.list_(pa.int64())
-_COLUMNS: list[tuple[str, str, pa.DataType, bool]] = [
-    ("kind", "_KIND", pa.int8(), False),
-    ("partition", "_PARTITION", pa.binary(), False),
-    ("bucket", "_BUCKET", pa.int32(), False),
-    ("total_buckets", "_TOTAL_BUCKETS", pa.int32(), False),
-    ("file_name", "_FILE._FILE_NAME", pa.string(), False),
-    ("file_size", "_FILE._FILE_SIZE", pa.int64(), False),
-    ("row_count", "_FILE._ROW_COUNT", pa.int64(), False),
-    ("min_key", "_FILE._MIN_KEY", pa.binary(), False),
-    ("max_key", "_FILE._MAX_KEY", pa.binary(), False),
-    ("key_stats_min", "_FILE._KEY_STATS._MIN_VALUES", pa.binary(), False),
-    ("key_stats_max", "_FILE._KEY_STATS._MAX_VALUES", pa.binary(), False),
-    ("key_stats_null_counts", "_FILE._KEY_STATS._NULL_COUNTS", _LONG_LIST, True),
-    ("value_stats_min", "_FILE._VALUE_STATS._MIN_VALUES", pa.binary(), False),
-    ("value_stats_max", "_FILE._VALUE_STATS._MAX_VALUES", pa.binary(), False),
-    ("value_stats_null_counts", "_FILE._VALUE_STATS._NULL_COUNTS", _LONG_LIST, True),
-    ("min_sequence_number", "_FILE._MIN_SEQUENCE_NUMBER", pa.int64(), False),
-    ("max_sequence_number", "_FILE._MAX_SEQUENCE_NUMBER", pa.int64(), False),
-    ("schema_id", "_FILE._SCHEMA_ID", pa.int64(), False),
-    ("level", "_FILE._LEVEL", pa.int32(), False),
-    ("extra_files", "_FILE._EXTRA_FILES", _STRING_LIST, False),
-    ("creation_time_millis", "_FILE._CREATION_TIME", pa.int64(), True),
-    ("delete_row_count", "_FILE._DELETE_ROW_COUNT", pa.int64(), True),
-    ("embedded_index", "_FILE._EMBEDDED_FILE_INDEX", pa.binary(), True),
-    ("file_source", "_FILE._FILE_SOURCE", pa.int8(), True),
-    ("value_stats_cols", "_FILE._VALUE_STATS_COLS", _STRING_LIST, True),
-    ("external_path", "_FILE._EXTERNAL_PATH", pa.string(), True),
-    ("first_row_id", "_FILE._FIRST_ROW_ID", pa.int64(), True),
-    ("write_cols", "_FILE._WRITE_COLS", _STRING_LIST, True),
-    ("write_cols_sequences", "_FILE._WRITE_COLS_SEQUENCES", _LONG_LIST, True),
-]
-
-MANIFEST_SCHEMA = pa.schema([pa.field(name, kind, nullable) for name, _, kind, nullable in _COLUMNS])
-"""The columns of a manifest; those of `DataFileMeta` are named like its fields, statistics have three columns each."""
-
-_FILE_RECORD = nested_record(
-    "_FILE",
-    required("_FILE_NAME", "string"),
-    required("_FILE_SIZE", "long"),
-    required("_ROW_COUNT", "long"),
-    required("_MIN_KEY", "bytes"),
-    required("_MAX_KEY", "bytes"),
-    required("_KEY_STATS", stats_record("_FILE__KEY_STATS")),
-    required("_VALUE_STATS", stats_record("_FILE__VALUE_STATS")),
-    required("_MIN_SEQUENCE_NUMBER", "long"),
-    required("_MAX_SEQUENCE_NUMBER", "long"),
-    required("_SCHEMA_ID", "long"),
-    required("_LEVEL", "int"),
-    required("_EXTRA_FILES", array_of("string")),
-    optional("_CREATION_TIME", {"type": "long", "logicalType": "timestamp-millis"}),
-    optional("_DELETE_ROW_COUNT", "long"),
-    optional("_EMBEDDED_FILE_INDEX", "bytes"),
-    optional("_FILE_SOURCE", "int"),
-    optional("_VALUE_STATS_COLS", array_of("string")),
-    optional("_EXTERNAL_PATH", "string"),
-    optional("_FIRST_ROW_ID", "long"),
-    optional("_WRITE_COLS", array_of("string")),
-    optional("_WRITE_COLS_SEQUENCES", array_of("long")),
-)
-
 _LAYOUT = RecordLayout(
     what="a manifest",
     version=2,
-    avro_schema=top_record(
-        required("_KIND", "int"),
-        required("_PARTITION", "bytes"),
-        required("_BUCKET", "int"),
-        required("_TOTAL_BUCKETS", "int"),
-        required("_FILE", _FILE_RECORD),
-    ),
-    paths={column: path for column, path, _, _ in _COLUMNS},
-    schema=MANIFEST_SCHEMA,
+    fields={
+        "kind": required("_KIND", "int"),
+        "partition": required("_PARTITION", "bytes"),
+        "bucket": required("_BUCKET", "int"),
+        "total_buckets": required("_TOTAL_BUCKETS", "int"),
+        "file_name": required("_FILE._FILE_NAME", "string"),
+        "file_size": required("_FILE._FILE_SIZE", "long"),
+        "row_count": required("_FILE._ROW_COUNT", "long"),
+        "min_key": required("_FILE._MIN_KEY", "bytes"),
+        "max_key": required("_FILE._MAX_KEY", "bytes"),
+        "key_stats_min": required("_FILE._KEY_STATS._MIN_VALUES", "bytes"),
+        "key_stats_max": required("_FILE._KEY_STATS._MAX_VALUES", "bytes"),
+        "key_stats_null_counts": optional("_FILE._KEY_STATS._NULL_COUNTS", array_of(["null", "long"])),
+        "value_stats_min": required("_FILE._VALUE_STATS._MIN_VALUES", "bytes"),
+        "value_stats_max": required("_FILE._VALUE_STATS._MAX_VALUES", "bytes"),
+        "value_stats_null_counts": optional("_FILE._VALUE_STATS._NULL_COUNTS", array_of(["null", "long"])),
+        "min_sequence_number": required("_FILE._MIN_SEQUENCE_NUMBER", "long"),
+        "max_sequence_number": required("_FILE._MAX_SEQUENCE_NUMBER", "long"),
+        "schema_id": required("_FILE._SCHEMA_ID", "long"),
+        "level": required("_FILE._LEVEL", "int"),
+        "extra_files": required("_FILE._EXTRA_FILES", array_of("string")),
+        "creation_time_millis": optional("_FILE._CREATION_TIME", {"type": "long", "logicalType": "timestamp-millis"}),
+        "delete_row_count": optional("_FILE._DELETE_ROW_COUNT", "long"),
+        "embedded_index": optional("_FILE._EMBEDDED_FILE_INDEX", "bytes"),
+        "file_source": optional("_FILE._FILE_SOURCE", "int"),
+        "value_stats_cols": optional("_FILE._VALUE_STATS_COLS", array_of("string")),
+        "external_path": optional("_FILE._EXTERNAL_PATH", "string"),
+        "first_row_id": optional("_FILE._FIRST_ROW_ID", "long"),
+        "write_cols": optional("_FILE._WRITE_COLS", array_of("string")),
+        "write_cols_sequences": optional("_FILE._WRITE_COLS_SEQUENCES", array_of("long")),
+    },
     file_names={"file_name": "the data file", "extra_files": "the extra file"},
     external_paths={"external_path": "the data file"},
     counts=("file_size", "row_count"),
+    tinyints=("kind", "file_source"),
 )
+MANIFEST_SCHEMA = _LAYOUT.schema
+"""The columns of a manifest; those of `DataFileMeta` are named like its fields, statistics have three columns each."""
 
 
 def read_manifest(data: bytes, path: str) -> pa.Table:
@@ -197,11 +136,6 @@ def entries(table: pa.Table) -> list[ManifestEntry]:
     kinds = map(_KINDS.__getitem__, table["kind"].to_pylist())
     buckets = (table[name].to_pylist() for name in ("partition", "bucket", "total_buckets"))
     return list(map(ManifestEntry, kinds, *buckets, files))
-
-
-def entry_at(table: pa.Table, index: int) -> ManifestEntry:
-    """Convert one row of a table of `MANIFEST_SCHEMA` to an entry."""
-    return entries(table.slice(index, 1))[0]
 
 
 def describe_manifest(
@@ -296,54 +230,22 @@ class ManifestFileMeta:
 _LIST_LAYOUT = RecordLayout(
     what="a manifest list",
     version=2,
-    avro_schema=top_record(
-        required("_FILE_NAME", "string"),
-        required("_FILE_SIZE", "long"),
-        required("_NUM_ADDED_FILES", "long"),
-        required("_NUM_DELETED_FILES", "long"),
-        required("_PARTITION_STATS", stats_record("_PARTITION_STATS")),
-        required("_SCHEMA_ID", "long"),
-        optional("_MIN_BUCKET", "int"),
-        optional("_MAX_BUCKET", "int"),
-        optional("_MIN_LEVEL", "int"),
-        optional("_MAX_LEVEL", "int"),
-        optional("_MIN_ROW_ID", "long"),
-        optional("_MAX_ROW_ID", "long"),
-    ),
-    paths={
-        "file_name": "_FILE_NAME",
-        "file_size": "_FILE_SIZE",
-        "num_added_files": "_NUM_ADDED_FILES",
-        "num_deleted_files": "_NUM_DELETED_FILES",
-        "stats_min": "_PARTITION_STATS._MIN_VALUES",
-        "stats_max": "_PARTITION_STATS._MAX_VALUES",
-        "stats_null_counts": "_PARTITION_STATS._NULL_COUNTS",
-        "schema_id": "_SCHEMA_ID",
-        "min_bucket": "_MIN_BUCKET",
-        "max_bucket": "_MAX_BUCKET",
-        "min_level": "_MIN_LEVEL",
-        "max_level": "_MAX_LEVEL",
-        "min_row_id": "_MIN_ROW_ID",
-        "max_row_id": "_MAX_ROW_ID",
+    fields={
+        "file_name": required("_FILE_NAME", "string"),
+        "file_size": required("_FILE_SIZE", "long"),
+        "num_added_files": required("_NUM_ADDED_FILES", "long"),
+        "num_deleted_files": required("_NUM_DELETED_FILES", "long"),
+        "stats_min": required("_PARTITION_STATS._MIN_VALUES", "bytes"),
+        "stats_max": required("_PARTITION_STATS._MAX_VALUES", "bytes"),
+        "stats_null_counts": optional("_PARTITION_STATS._NULL_COUNTS", array_of(["null", "long"])),
+        "schema_id": required("_SCHEMA_ID", "long"),
+        "min_bucket": optional("_MIN_BUCKET", "int"),
+        "max_bucket": optional("_MAX_BUCKET", "int"),
+        "min_level": optional("_MIN_LEVEL", "int"),
+        "max_level": optional("_MAX_LEVEL", "int"),
+        "min_row_id": optional("_MIN_ROW_ID", "long"),
+        "max_row_id": optional("_MAX_ROW_ID", "long"),
     },
-    schema=pa.schema(
-        [
-            pa.field("file_name", pa.string(), False),
-            pa.field("file_size", pa.int64(), False),
-            pa.field("num_added_files", pa.int64(), False),
-            pa.field("num_deleted_files", pa.int64(), False),
-            pa.field("stats_min", pa.binary(), False),
-            pa.field("stats_max", pa.binary(), False),
-            pa.field("stats_null_counts", pa.list_(pa.int64())),
-            pa.field("schema_id", pa.int64(), False),
-            pa.field("min_bucket", pa.int32()),
-            pa.field("max_bucket", pa.int32()),
-            pa.field("min_level", pa.int32()),
-            pa.field("max_level", pa.int32()),
-            pa.field("min_row_id", pa.int64()),
-            pa.field("max_row_id", pa.int64()),
-        ]
-    ),
     file_names={"file_name": "the manifest"},
     counts=("file_size", "num_added_files", "num_deleted_files"),
 )
@@ -358,7 +260,7 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFileMeta]:
     """
     metas = []
     table = _LIST_LAYOUT.read(data, path)
-    if pc.count_distinct(table["file_name"]).as_py() < len(table):
+    if not _are_distinct(table["file_name"]):
         raise CorruptFileError("names a manifest twice", path=path)
     for row in table.to_pylist():
         counts = row.pop("stats_null_counts")
@@ -378,7 +280,6 @@ def _list_row(meta: ManifestFileMeta) -> dict[str, object]:
     return {**row, "stats_min": low, "stats_max": high, "stats_null_counts": None if counts is None else list(counts)}
 
 
-_ADD, _DELETE = 0, 1
 _IDENTITY = ("file_name", "bucket", "level", "partition", "embedded_index", "external_path")
 
 
@@ -386,7 +287,8 @@ def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "k
     """The entries that remain when every DELETE cancels the ADD of its file, in their order.
 
     Two entries refer to the same file if partition, bucket, level, name, extra files, embedded index and external path
-    are equal. A file that is added, deleted and added again has the position of its last ADD.
+    are equal (Paimon: `FileEntry.mergeEntries`). A file that is added, deleted and added again has the position of its
+    last ADD.
 
     Args:
         tables: manifests as tables of `MANIFEST_SCHEMA`, in the order of the commits.
@@ -400,7 +302,7 @@ def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "k
     if not tables:
         raise ValueError("no manifest was given")
     table = pa.concat_tables(tables).combine_chunks()
-    if not pc.any(pc.equal(table["kind"], _DELETE)).as_py() and _distinct(table):
+    if not pc.any(pc.equal(table["kind"], FileKind.DELETE)).as_py() and _are_distinct(table["file_name"]):
         return table
     kinds = table["kind"].to_numpy()
     files = _file_numbers(table)
@@ -410,23 +312,23 @@ def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "k
     sizes = np.diff(np.r_[starts, len(order)])
     # Entries of one file must alternate: the 1st adds it, the 2nd deletes it, the 3rd adds it again.
     turn = np.arange(len(order)) - np.repeat(starts, sizes)
-    again = order[(turn % 2 == 1) & (kinds[order] == _ADD)]
+    again = order[(turn % 2 == 1) & (kinds[order] == FileKind.ADD)]
     if len(again):
         raise PaimonError(f"{_describe(table, again.min())} is added although the table holds it already.")
     remaining = np.sort(order[(starts + sizes - 1)[sizes % 2 == 1]])
-    deletes = remaining[kinds[remaining] == _DELETE]
+    deletes = remaining[kinds[remaining] == FileKind.DELETE]
     if unmatched == "refuse" and len(deletes):
         raise PaimonError(
             f"{_describe(table, deletes.min())} is deleted although the table does not hold it.",
             remedy="Another job may have compacted or overwritten the same files: read the table again.",
         )
     if unmatched == "drop":
-        remaining = remaining[kinds[remaining] == _ADD]
+        remaining = remaining[kinds[remaining] == FileKind.ADD]
     return table if len(remaining) == len(table) else table.take(pa.array(remaining))
 
 
-def _distinct(table: pa.Table) -> bool:
-    return bool(pc.count_distinct(table["file_name"]).as_py() == len(table))
+def _are_distinct(names: pa.ChunkedArray) -> bool:
+    return bool(pc.count_distinct(names).as_py() == len(names))
 
 
 def _file_numbers(table: pa.Table) -> npt.NDArray[np.int64]:

@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,7 @@ import pyarrow.parquet
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.avro import container as avro
 from paimon_sql.format.avro.columns import MIN_BLOCKS, IrregularError, decode_columns
-from paimon_sql.format.avro.schemas import AvroField, AvroMembers, AvroType
+from paimon_sql.format.avro.schemas import AvroField, AvroMembers, AvroType, without_logical_types
 from paimon_sql.format.bytes.bounded import MAX_BLOCK_BYTES, check_count, decoding, expansion_limit, load_json
 from paimon_sql.format.layout.paths import check_file_names, check_straight_paths
 
@@ -49,22 +50,9 @@ def array_of(items: AvroType) -> AvroMembers:
     return {"type": "array", "items": items}
 
 
-def nested_record(name: str, *fields: AvroField) -> AvroMembers:
+def nested_record(path: str, *fields: AvroField) -> AvroMembers:
     """An Avro record inside of a record, named by the path of its field."""
-    return {"type": "record", "name": f"record_{name}", "fields": list(fields)}
-
-
-def stats_record(name: str) -> AvroMembers:
-    """The Avro record of `SimpleStats`."""
-    counts = optional("_NULL_COUNTS", array_of(["null", "long"]))
-    return nested_record(name, required("_MIN_VALUES", "bytes"), required("_MAX_VALUES", "bytes"), counts)
-
-
-def top_record(*fields: AvroField) -> str:
-    """The schema, as JSON, of a file whose records are a format identifier and these fields."""
-    versioned = [required(_VERSION, "int"), *fields]
-    body = {"type": "record", "name": "record", "namespace": _NAMESPACE, "fields": versioned}
-    return json.dumps(body, separators=(",", ":"))
+    return {"type": "record", "name": f"record_{path}", "fields": list(fields)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,23 +62,41 @@ class RecordLayout:
     Args:
         what: the kind of file, with its article, for error messages.
         version: the format identifier of every record.
-        avro_schema: the Avro schema of written files, as JSON.
-        paths: for each column of ``schema`` the dotted path of its field in the record.
-        schema: the flat columns; those that are not nullable are required.
+        fields: for each column its field in the record; a dotted name is the path of a field of nested records.
         file_names: the columns with names of files in the table's directories, and what each names. A column is a
             string, a list of strings, or a list of records, whose string field follows a dot.
         external_paths: the columns with paths of files elsewhere, and what each names.
         counts: the columns whose numbers are not negative.
+        tinyints: the columns whose numbers take one byte in memory.
     """
 
     what: str
     version: int
-    avro_schema: str
-    paths: Mapping[str, str]
-    schema: pa.Schema
+    fields: Mapping[str, AvroField]
     file_names: Mapping[str, str]
     external_paths: Mapping[str, str] = field(default_factory=dict)
     counts: tuple[str, ...] = ()
+    tinyints: tuple[str, ...] = ()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The flat columns; those that are not nullable are required."""
+        kinds = {
+            name: pa.int8() if name in self.tinyints else _arrow_type(f["type"]) for name, f in self.fields.items()
+        }
+        return pa.schema([pa.field(name, kind, "default" in self.fields[name]) for name, kind in kinds.items()])
+
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """For each column the dotted path of its field in the record."""
+        return {column: f["name"] for column, f in self.fields.items()}
+
+    @cached_property
+    def avro_schema(self) -> str:
+        """The Avro schema of written files, as JSON: a format identifier, then the fields."""
+        members = _members([required(_VERSION, "int"), *self.fields.values()], "")
+        body = {"type": "record", "name": "record", "namespace": _NAMESPACE, "fields": members}
+        return json.dumps(body, separators=(",", ":"))
 
     def read(self, data: bytes, path: str) -> pa.Table:
         """Decode the records of a file in Avro, ORC or Parquet.
@@ -164,6 +170,34 @@ class RecordLayout:
             raise CorruptFileError(
                 f"is {self.what} of format {versions}, but only {self.version} can be read", path=path
             )
+
+
+_ARROW_TYPES = {"int": pa.int32(), "long": pa.int64(), "string": pa.string(), "bytes": pa.binary()}
+
+
+def _arrow_type(kind: AvroType) -> pa.DataType:
+    if isinstance(kind, str):
+        return _ARROW_TYPES[kind]
+    if isinstance(kind, list):
+        return _arrow_type(kind[1])  # after null
+    if kind["type"] == "array":
+        return pa.list_(_arrow_type(kind["items"]))
+    if kind["type"] == "record":
+        return pa.struct([(f["name"], _arrow_type(f["type"])) for f in kind["fields"]])
+    return _arrow_type(kind["type"])
+
+
+def _members(fields: Iterable[AvroField], prefix: str) -> list[AvroField]:
+    """The fields of a record; dotted names of one beginning are those of a nested record."""
+    members: list[AvroField] = []
+    for head, group in groupby(fields, lambda f: f["name"].partition(".")[0]):
+        found = list(group)
+        if found[0]["name"] == head:
+            members += found
+        else:
+            below: list[AvroField] = [{**f, "name": f["name"].partition(".")[2]} for f in found]
+            members.append(required(head, nested_record(prefix + head, *_members(below, f"{prefix}{head}_"))))
+    return members
 
 
 def _groups(blocks: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
@@ -249,17 +283,7 @@ def _flattened(layout: RecordLayout, schema_text: str) -> str:
                 flatten(kind, path + ".")
             else:
                 check_count(len(fields), _MAX_FIELDS, "fields of a record")
-                fields.append({"name": names.get(path, path.replace(".", "__")), "type": _physical(kind)})
+                fields.append({"name": names.get(path, path.replace(".", "__")), "type": without_logical_types(kind)})
 
     flatten(load_json(schema_text), "")
     return json.dumps({"type": "record", "name": "flat", "fields": fields})
-
-
-def _physical(kind: AvroType) -> AvroType:
-    if isinstance(kind, list):
-        return [_physical(k) for k in kind]
-    if isinstance(kind, dict):
-        plain = kind.copy()
-        plain.pop("logicalType", None)
-        return plain["type"] if plain.keys() == {"type"} else plain
-    return kind

@@ -7,6 +7,7 @@ changelog file is the copy of an expired snapshot; a tag is a copy of a snapshot
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -103,33 +104,15 @@ class Snapshot:
 Changelog = Snapshot
 """A changelog file has the content of its expired snapshot."""
 
-_MEMBERS = {
-    "version": "version",
-    "uuid": "uuid",
-    "id": "id",
-    "schemaId": "schema_id",
-    "baseManifestList": "base_manifest_list",
-    "baseManifestListSize": "base_manifest_list_size",
-    "deltaManifestList": "delta_manifest_list",
-    "deltaManifestListSize": "delta_manifest_list_size",
-    "changelogManifestList": "changelog_manifest_list",
-    "changelogManifestListSize": "changelog_manifest_list_size",
-    "indexManifest": "index_manifest",
-    "commitUser": "commit_user",
-    "writerVersion": "writer_version",
-    "commitIdentifier": "commit_identifier",
-    "commitKind": "commit_kind",
-    "timeMillis": "time_millis",
-    "logOffsets": "log_offsets",
-    "totalRecordCount": "total_record_count",
-    "deltaRecordCount": "delta_record_count",
-    "changelogRecordCount": "changelog_record_count",
-    "watermark": "watermark",
-    "statistics": "statistics",
-    "properties": "properties",
-    "nextRowId": "next_row_id",
-    "operation": "operation",
-}
+_FILE_ORDER = (
+    *("version", "uuid", "id", "schema_id", "base_manifest_list", "base_manifest_list_size", "delta_manifest_list"),
+    *("delta_manifest_list_size", "changelog_manifest_list", "changelog_manifest_list_size", "index_manifest"),
+    *("commit_user", "writer_version", "commit_identifier", "commit_kind", "time_millis", "log_offsets"),
+    *("total_record_count", "delta_record_count", "changelog_record_count", "watermark", "statistics", "properties"),
+    *("next_row_id", "operation"),
+)
+_MEMBERS = {re.sub("_(.)", lambda match: match[1].upper(), name): name for name in _FILE_ORDER}
+"""The attributes by member of the JSON object, in the order of the file."""
 _REQUIRED = ("id", "schemaId", "baseManifestList", "deltaManifestList", "commitUser", "commitIdentifier", "timeMillis")
 _COUNTS = {name for name, attribute in _MEMBERS.items() if attribute.endswith(("_size", "_count", "_id", "_millis"))}
 _NUMBERS = _COUNTS | {"version", "id", "commitIdentifier", "watermark"}

@@ -43,13 +43,9 @@ def _row(option: Option[object]) -> str:
 
 
 def _mark(status: Status) -> str:
-    match status.standing:
-        case Support.KEPT:
-            return f" *Kept for {status.by}.*"
-        case Support.REFUSED:
-            return f" *Refused: {status.by}.*"
-        case Support.SUPPORTED:
-            return ""
+    if status.standing is Support.SUPPORTED:
+        return ""
+    return f" *Kept for {status.by}.*" if status.standing is Support.KEPT else f" *Refused: {status.by}.*"
 
 
 def _default(option: Option[object]) -> str:

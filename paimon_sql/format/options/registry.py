@@ -51,17 +51,12 @@ def declared(module: ModuleType) -> Iterator[Option[object]]:
     return (value for value in vars(module).values() if isinstance(value, Option))
 
 
-OPTIONS: dict[str, Option[object]] = {
-    option.key: option for topic in TOPICS.values() for option in declared(topic) if option.pattern is None
-}
+_DECLARED = [option for topic in TOPICS.values() for option in declared(topic)]
+OPTIONS: dict[str, Option[object]] = {option.key: option for option in _DECLARED if option.pattern is None}
 """The options by key, without the patterns."""
 
 PATTERNS: tuple[Option[object], ...] = tuple(
-    sorted(
-        (option for topic in TOPICS.values() for option in declared(topic) if option.pattern is not None),
-        key=lambda option: len(option.for_name("", "", "")),
-        reverse=True,
-    )
+    sorted((o for o in _DECLARED if o.pattern is not None), key=lambda o: len(o.for_name("", "", "")), reverse=True)
 )
 """The options with a pattern as key, those with the longest fixed text first."""
 

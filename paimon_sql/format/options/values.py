@@ -145,11 +145,16 @@ class Facts(TypedDict, total=False):
 
 
 class Kind(Generic[T]):
-    """A kind of option value; calling it declares an option."""
+    """A kind of option value; calling it declares an option, which may be set in ``scope`` unless it says another."""
 
-    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], T], scope: Scope = Scope.TABLE) -> None:
         self.name = name
         self.parse = parse
+        self.scope = scope
+
+    def scoped(self, scope: Scope) -> Kind[T]:
+        """The same kind for the options of another scope."""
+        return Kind(self.name, self.parse, scope)
 
     @overload
     def __call__(
@@ -174,6 +179,7 @@ class Kind(Generic[T]):
             facts: other arguments of `Option`.
         """
         parse = self.parse if check is None else _checked(self.parse, check)
+        facts.setdefault("scope", self.scope)
         return Option(key, self.name, parse, default, meaning, **facts)
 
 

@@ -3,17 +3,13 @@
 A row (spec: BinaryRow) is a header, padded to words of 8 bytes, of the row kind in its first byte and a null bit per
 field; a slot of 8 bytes per field; and a variable part. In manifests it is preceded by the number of fields, big-endian
 in 4 bytes. Here are single rows; `decode` and `encode` are for columns of many rows.
-
-An array (spec: BinaryArray) is its number of elements in 4 bytes, null bits padded to words of 4 bytes, slots of the
-width of the element's type, and the variable part, aligned to 8 bytes. A map is the size of its key array in 4 bytes,
-the key array and the value array; a vector is its length and its elements.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.binary_field import Field, VariableField, atomic_field, check_parts, stretch
@@ -134,25 +130,15 @@ def field_of(data_type: t.DataType) -> Field:
     if isinstance(data_type, t.RowType):
         types = data_type.children()
         fields = [field_of(child) for child in types]
-        return VariableField(
-            lambda values: pack_row(types, fields, values),
-            lambda memory: _unpack_inner(types, fields, memory),
-            inline=False,
-        )
+        return VariableField(partial(pack_row, types, fields), partial(_unpack_inner, types, fields), inline=False)
     if isinstance(data_type, t.ArrayType):
         element = field_of(data_type.element)
-        return VariableField(
-            lambda values: pack_array(element, values), lambda memory: unpack_array(element, memory), inline=False
-        )
+        return VariableField(partial(pack_array, element), partial(unpack_array, element), inline=False)
     if isinstance(data_type, t.VectorType):
         number = field_of(data_type.element)
-        return VariableField(
-            lambda values: pack_vector(number, values), lambda memory: unpack_vector(number, memory), inline=False
-        )
-    if isinstance(data_type, t.MapType):
-        return _map_field(data_type.key, data_type.value)
-    if isinstance(data_type, t.MultisetType):
-        return _map_field(data_type.element, t.IntType())
+        return VariableField(partial(pack_vector, number), partial(unpack_vector, number), inline=False)
+    if isinstance(data_type, t.MapType | t.MultisetType):
+        return _map_field(*t.entry_types(data_type))
     raise InvalidInputError(f"{data_type.sql()} cannot be stored in a BinaryRow.")
 
 
@@ -176,7 +162,11 @@ _INT = struct.Struct("<i")
 
 
 def pack_array(field: Field, values: Sequence[object]) -> bytes:
-    """Encode values as a BinaryArray; None is null."""
+    """Encode values as a BinaryArray; None is null.
+
+    An array (spec: BinaryArray) is its number of elements in 4 bytes, null bits padded to words of 4 bytes, slots of
+    the width of the element's type, and the variable part, aligned to 8 bytes.
+    """
     header = _header_size(len(values))
     fixed = header + field.width * len(values)
     fixed += -fixed % 8
@@ -204,7 +194,7 @@ def unpack_array(field: Field, memory: bytes) -> list[object]:
 
 
 def pack_map(key: Field, value: Field, entries: Iterable[tuple[object, object]]) -> bytes:
-    """Encode entries as a BinaryMap."""
+    """Encode entries as a BinaryMap: the size of the key array in 4 bytes, the key array and the value array."""
     entries = list(entries)
     keys = pack_array(key, [k for k, _ in entries])
     return _INT.pack(len(keys)) + keys + pack_array(value, [v for _, v in entries])

@@ -6,17 +6,16 @@ Both begin with a version and eight magic letters; numbers are little-endian (sp
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.bytes.memory import Longs
 
-_Numbers = npt.NDArray[np.int64]
 _DESCRIPTOR = b"CSEDBOLB"
 _VIEW = b"WEIVBOLB"
 _DESCRIPTOR_HEAD = b"\x02" + _DESCRIPTOR
@@ -86,10 +85,8 @@ def decode_descriptor(data: bytes) -> BlobDescriptor:
     Raises:
         InvalidInputError: the bytes are not a descriptor.
     """
-    members = _body(data, _DESCRIPTOR_HEAD, _RANGE, "descriptor") if data[:1] != b"\x01" else None
-    if members is None:
-        members = _named(data[1:], _RANGE, lambda: _wrong("descriptor", data))
-    return BlobDescriptor(*members)
+    head = b"\x01" if data[:1] == b"\x01" else _DESCRIPTOR_HEAD
+    return BlobDescriptor(*_members(data, head, _RANGE, "descriptor"))
 
 
 def decode_view(data: bytes) -> BlobView:
@@ -98,55 +95,44 @@ def decode_view(data: bytes) -> BlobView:
     Raises:
         InvalidInputError: the bytes are not a view.
     """
-    return BlobView(*_body(data, _VIEW_HEAD, _ROW, "view"))
+    return BlobView(*_members(data, _VIEW_HEAD, _ROW, "view"))
 
 
-def descriptors(uri: str, offsets: _Numbers, lengths: _Numbers) -> pa.Array:
+def descriptors(uri: str, offsets: Longs, lengths: Longs) -> pa.Array:
     """Encode the descriptors of blobs of one file."""
     name = uri.encode()
-    head = np.frombuffer(_DESCRIPTOR_HEAD + _SIZE.pack(len(name)) + name, dtype=np.uint8)
-    rows = np.empty((len(offsets), len(head) + _RANGE.size), dtype=np.uint8)
-    rows[:, : len(head)] = head
-    numbers = np.stack([offsets, lengths], axis=1).astype("<i8")
-    rows[:, len(head) :] = numbers.view(np.uint8).reshape(len(offsets), _RANGE.size)
-    return _of_equal_length(rows)
+    head = _DESCRIPTOR_HEAD + _SIZE.pack(len(name)) + name
+    return _with_head(head, np.stack([offsets, lengths], axis=1))
 
 
 def views(table: str, field_id: int, row_ids: pa.Array) -> pa.Array:
     """Encode the views of one table's rows; null for a null row id."""
     name = table.encode()
-    head = np.frombuffer(_VIEW_HEAD + _SIZE.pack(len(name)) + name + struct.pack("<i", field_id), dtype=np.uint8)
-    rows = np.empty((len(row_ids), len(head) + 8), dtype=np.uint8)
-    rows[:, : len(head)] = head
-    numbers = row_ids.fill_null(0).to_numpy().astype("<i8")
-    rows[:, len(head) :] = numbers.view(np.uint8).reshape(len(row_ids), 8)
-    encoded = _of_equal_length(rows)
+    head = _VIEW_HEAD + _SIZE.pack(len(name)) + name + struct.pack("<i", field_id)
+    encoded = _with_head(head, row_ids.fill_null(0).to_numpy().reshape(-1, 1))
     return pc.if_else(row_ids.is_valid(), encoded, None) if row_ids.null_count else encoded
 
 
-def _of_equal_length(rows: npt.NDArray[np.uint8]) -> pa.Array:
-    count, width = rows.shape
-    bounds = np.arange(count + 1, dtype=np.int32) * np.int32(width)
+def _with_head(head: bytes, numbers: Longs) -> pa.Array:
+    """The same bytes followed by the numbers of each row."""
+    count, start = len(numbers), len(head)
+    rows = np.empty((count, start + 8 * numbers.shape[1]), dtype=np.uint8)
+    rows[:, :start] = np.frombuffer(head, np.uint8)
+    rows[:, start:] = numbers.astype("<i8").view(np.uint8)
+    bounds = np.arange(count + 1, dtype=np.int32) * np.int32(rows.shape[1])
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(bounds), pa.py_buffer(rows)])
 
 
-def _body(data: bytes, head: bytes, tail: struct.Struct, what: str) -> tuple[str, int, int]:
-    if not data.startswith(head):
-        raise _wrong(what, data)
-    return _named(data[len(head) :], tail, lambda: _wrong(what, data))
-
-
-def _named(data: bytes, tail: struct.Struct, wrong: Callable[[], InvalidInputError]) -> tuple[str, int, int]:
-    """Decode a string, preceded by its length, and two numbers."""
-    if len(data) >= _SIZE.size + tail.size:
-        (size,) = _SIZE.unpack_from(data)
-        if 0 <= size <= len(data) - _SIZE.size - tail.size:
-            first, second = tail.unpack_from(data, _SIZE.size + size)
-            try:
-                return data[_SIZE.size : _SIZE.size + size].decode(), first, second
-            except UnicodeDecodeError:
-                pass
-    raise wrong()
+def _members(data: bytes, head: bytes, tail: struct.Struct, what: str) -> tuple[str, int, int]:
+    """Decode what follows a head: a string, preceded by its length, and two numbers."""
+    at = len(head) + _SIZE.size
+    if data.startswith(head) and len(data) >= at + tail.size:
+        (size,) = _SIZE.unpack_from(data, len(head))
+        if 0 <= size <= len(data) - at - tail.size:
+            first, second = tail.unpack_from(data, at + size)
+            with suppress(UnicodeDecodeError):
+                return data[at : at + size].decode(), first, second
+    raise _wrong(what, data)
 
 
 def _wrong(what: str, data: bytes) -> InvalidInputError:

@@ -2,15 +2,13 @@
 
 ``bucket-function.type`` names one. The results must equal Java's bit by bit: a row in a wrong bucket is lost to readers
 that look it up by key.
-
-The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the preceding
-number of fields.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,17 +22,15 @@ from paimon_sql.format.rows.encode import Slots, column_slots, header_words, pac
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 
-Floating = TypeVar("Floating", np.float32, np.float64)
-
 OPTION = "bucket-function.type"
 
 _POSITIVE = np.uint32(0x7FFFFFFF)
 
 
-class BucketFunction(Protocol):
-    """Assigns rows to the buckets 0 to ``num_buckets - 1`` by their bucket key."""
+class BucketFunction(ABC):
+    """Assigns rows to the buckets 0 to ``num_buckets - 1`` by their bucket key (Paimon: `BucketFunction`)."""
 
-    name: str
+    name: ClassVar[str]
 
     def check(self, types: Sequence[t.DataType]) -> None:
         """Check that columns of these types can be the bucket key.
@@ -42,20 +38,20 @@ class BucketFunction(Protocol):
         Raises:
             InvalidInputError: they cannot.
         """
+        if not types:
+            raise InvalidInputError("A bucket key has at least one column.")
 
+    @abstractmethod
     def assign(
         self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
     ) -> npt.NDArray[np.int32]:
         """The bucket of each row; ``columns`` are the bucket key."""
 
 
-class DefaultBucketFunction:
+class DefaultBucketFunction(BucketFunction):
     """The hash of the bucket key's BinaryRow, modulo the number of buckets."""
 
     name = "default"
-
-    def check(self, types: Sequence[t.DataType]) -> None:
-        _check_any(types)
 
     def assign(
         self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
@@ -66,7 +62,7 @@ class DefaultBucketFunction:
         return _modulo(np.abs(hashes.astype(np.int64)).astype(np.uint32), num_buckets)
 
 
-class ModBucketFunction:
+class ModBucketFunction(BucketFunction):
     """The value of a single INT or BIGINT column, modulo the number of buckets; null is 0."""
 
     name = "mod"
@@ -89,13 +85,13 @@ class ModBucketFunction:
         return buckets
 
 
-class HiveBucketFunction:
+class HiveBucketFunction(BucketFunction):
     """Hive's bucket hash, modulo the number of buckets; null is 0."""
 
     name = "hive"
 
     def check(self, types: Sequence[t.DataType]) -> None:
-        _check_any(types)
+        super().check(types)
         for data_type in types:
             if type(data_type) not in _HIVE_HASHES:
                 raise InvalidInputError(
@@ -138,11 +134,6 @@ def bucket_function(name: str) -> BucketFunction:
         ) from None
 
 
-def _check_any(types: Sequence[t.DataType]) -> None:
-    if not types:
-        raise InvalidInputError("A bucket key has at least one column.")
-
-
 def _check_count(num_buckets: int) -> None:
     if num_buckets < 1:
         raise InvalidInputError(f"Rows cannot be assigned to {num_buckets} buckets.")
@@ -178,20 +169,11 @@ def _hive_long(array: pa.Array) -> Hashes:
     return _fold(pc.fill_null(array, 0).to_numpy(zero_copy_only=False).view(np.uint64))
 
 
-def _hive_float(array: pa.Array) -> Hashes:
+def _hive_floating(array: pa.Array) -> Hashes:
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-    return _plain_zero_and_nan(values).view(np.uint32)
-
-
-def _hive_double(array: pa.Array) -> Hashes:
-    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-    return _fold(_plain_zero_and_nan(values).view(np.uint64))
-
-
-def _plain_zero_and_nan(values: npt.NDArray[Floating]) -> npt.NDArray[Floating]:
-    """The values with one representation of zero and one of NaN."""
-    plain: npt.NDArray[Floating] = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
-    return plain
+    # Zero and NaN have one representation each.
+    plain = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
+    return plain.view(np.uint32) if plain.itemsize == 4 else _fold(plain.view(np.uint64))
 
 
 def _hive_bytes(array: pa.Array) -> Hashes:
@@ -252,18 +234,10 @@ def _hive_bool(array: pa.Array) -> Hashes:
 
 _HIVE_HASHES: dict[type[t.DataType], Callable[[pa.Array], Hashes]] = {
     t.BooleanType: _hive_bool,
-    t.TinyIntType: _hive_int,
-    t.SmallIntType: _hive_int,
-    t.IntType: _hive_int,
-    t.DateType: _hive_int,
-    t.TimeType: _hive_int,
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType, t.TimeType), _hive_int),
     t.BigIntType: _hive_long,
-    t.FloatType: _hive_float,
-    t.DoubleType: _hive_double,
-    t.CharType: _hive_bytes,
-    t.VarCharType: _hive_bytes,
-    t.BinaryType: _hive_bytes,
-    t.VarBinaryType: _hive_bytes,
+    **dict.fromkeys(t.FLOATS, _hive_floating),
+    **dict.fromkeys((t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType), _hive_bytes),
     t.DecimalType: _hive_decimal,
 }
 
@@ -277,6 +251,9 @@ _BLOCK = 1 << 15
 
 def row_hash(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
     """The hash of each row of the columns, as a BinaryRow.
+
+    The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the
+    preceding number of fields.
 
     Args:
         columns: arrays of one length, of the types of ``arrow_type`` or castable to them.

@@ -6,10 +6,9 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
@@ -30,6 +29,7 @@ from paimon_sql.format.bytes.memory import (
 )
 from paimon_sql.format.rows.binary_field import COMPACT_DECIMAL, COMPACT_TIMESTAMP, INLINE
 from paimon_sql.format.rows.binary_row import BAD_VALUE, PREFIX, field_of, header_size
+from paimon_sql.format.rows.encode import FLAT, UNSIGNED
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 
@@ -125,28 +125,15 @@ def _decode(rows: _Rows, field: int, data_type: t.DataType, overflow_to_null: bo
     if kind is t.BooleanType:
         bits = np.packbits((words & np.uint64(0xFF)).astype(np.bool_), bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(rows), [validity_buffer(nulls), pa.py_buffer(bits)])
-    if kind in _NUMBERS:
-        return fixed_array(_NUMBERS[kind](words), arrow_type(data_type), nulls)
+    if kind in UNSIGNED:
+        return fixed_array(words.astype(UNSIGNED[kind], copy=False), arrow_type(data_type), nulls)
     if isinstance(data_type, t.DecimalType):
         return fixed_array(_decimals(rows, words, data_type, nulls), arrow_type(data_type), nulls)
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return _timestamps(rows, words, data_type, nulls, overflow_to_null)
-    if isinstance(data_type, _FLAT):
+    if isinstance(data_type, FLAT):
         return _flat(rows, field, words, data_type, nulls)
     return _one_by_one(rows, field, data_type, nulls)
-
-
-_NUMBERS: dict[type[t.DataType], Callable[[Words], npt.NDArray[np.generic]]] = {
-    t.TinyIntType: lambda words: words.astype(np.int8),
-    t.SmallIntType: lambda words: words.astype(np.int16),
-    t.IntType: lambda words: words.astype(np.int32),
-    t.BigIntType: lambda words: words.view(np.int64),
-    t.FloatType: lambda words: words.astype(np.uint32).view(np.float32),
-    t.DoubleType: lambda words: words.view(np.float64),
-    t.DateType: lambda words: words.astype(np.int32),
-    t.TimeType: lambda words: words.astype(np.int32),
-}
-_FLAT = t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType | t.BlobType
 
 
 def _present(rows: _Rows, nulls: Mask | None) -> Mask:

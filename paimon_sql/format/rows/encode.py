@@ -6,8 +6,9 @@ VARIANT values are encoded one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +143,7 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
     target = arrow_type(data_type)
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    if array.type != target and not (_is_flat(data_type) and array.type in _WIDE):
+    if array.type != target and not (isinstance(data_type, FLAT) and array.type in _WIDE):
         try:
             array = array.cast(target)
         except pa.ArrowException as error:
@@ -154,52 +155,32 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
         return _decimal_slots(array, data_type, nulls)
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return _timestamp_slots(array, data_type, nulls)
-    if _is_flat(data_type):
+    if isinstance(data_type, FLAT):
         return _flat_slots(array, nulls)
     if isinstance(data_type, t.RowType) and data_type.fields:
         rows, sizes = pack_rows(
             [_slots(c, f.type) for c, f in zip(array.flatten(), data_type.fields, strict=True)], len(data_type.fields)
         )
         return _stretched(rows.view(np.uint8), offsets_of(sizes)[:-1], sizes, nulls)
-    if type(data_type) in _NUMBERS:
-        words = _NUMBERS[type(data_type)](_values(array, data_type))
-        return Slots(words if nulls is None else np.where(nulls, np.uint64(0), words), nulls)
-    return _packed_one_by_one(array, data_type, nulls)
-
-
-_WIDE = (pa.large_string(), pa.large_binary())
-_NUMBERS: dict[type[t.DataType], Callable[[npt.NDArray[np.generic]], Words]] = {
-    t.BooleanType: lambda v: v.astype(np.uint64),
-    t.TinyIntType: lambda v: v.view(np.uint8).astype(np.uint64),
-    t.SmallIntType: lambda v: v.view(np.uint16).astype(np.uint64),
-    t.IntType: lambda v: v.view(np.uint32).astype(np.uint64),
-    t.BigIntType: lambda v: v.view(np.uint64),
-    t.FloatType: lambda v: v.view(np.uint32).astype(np.uint64),
-    t.DoubleType: lambda v: v.view(np.uint64),
-    t.DateType: lambda v: v.view(np.uint32).astype(np.uint64),
-    t.TimeType: lambda v: v.view(np.uint32).astype(np.uint64),
-}
-_LAYOUT: dict[type[t.DataType], type[np.generic]] = {
-    t.TinyIntType: np.int8,
-    t.SmallIntType: np.int16,
-    t.IntType: np.int32,
-    t.BigIntType: np.int64,
-    t.FloatType: np.float32,
-    t.DoubleType: np.float64,
-    t.DateType: np.int32,
-    t.TimeType: np.int32,
-}
-
-
-def _is_flat(data_type: t.DataType) -> bool:
-    return isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType | t.BlobType)
-
-
-def _values(array: pa.Array, data_type: t.DataType) -> npt.NDArray[np.generic]:
-    """The values of a fixed-width array in memory; undefined for nulls."""
     if isinstance(data_type, t.BooleanType):
-        return pc.fill_null(array, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    return _items(array, _LAYOUT[type(data_type)])
+        words = pc.fill_null(array, False).to_numpy(zero_copy_only=False).astype(np.uint64)
+    elif (layout := UNSIGNED.get(type(data_type))) is not None:
+        words = _items(array, layout).astype(np.uint64, copy=False)
+    else:
+        return _packed_one_by_one(array, data_type, nulls)
+    return Slots(words if nulls is None else np.where(nulls, np.uint64(0), words), nulls)
+
+
+FLAT = (*t.TEXTS, *t.BYTES, t.BlobType)
+"""Types of strings and bytes, whose short values are in the slot."""
+_WIDE = (pa.large_string(), pa.large_binary())
+UNSIGNED: dict[type[t.DataType], type[np.unsignedinteger[Any]]] = {
+    t.TinyIntType: np.uint8,
+    t.SmallIntType: np.uint16,
+    **dict.fromkeys((t.IntType, t.FloatType, t.DateType, t.TimeType), np.uint32),
+    **dict.fromkeys((t.BigIntType, t.DoubleType), np.uint64),
+}
+"""The memory of numbers, as unsigned ones: slots begin with it."""
 
 
 def _items(array: pa.Array, layout: type[Item], width: int = 1) -> npt.NDArray[Item]:
@@ -296,9 +277,7 @@ def _python_values(array: pa.Array, data_type: t.DataType) -> list[object]:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         return _regrouped(inner, lengths, array)
     if isinstance(data_type, t.MapType | t.MultisetType):
-        key, value = (
-            (data_type.key, data_type.value) if isinstance(data_type, t.MapType) else (data_type.element, t.IntType())
-        )
+        key, value = t.entry_types(data_type)
         entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
         lengths = pc.fill_null(pc.list_value_length(entries), 0).to_numpy(zero_copy_only=False)
         keys, items = entries.flatten().flatten()

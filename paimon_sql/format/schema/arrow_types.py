@@ -20,11 +20,8 @@ _ATOMIC: dict[type[t.DataType], pa.DataType] = {
     t.BigIntType: pa.int64(),
     t.FloatType: pa.float32(),
     t.DoubleType: pa.float64(),
-    t.CharType: pa.string(),
-    t.VarCharType: pa.string(),
-    t.BinaryType: pa.binary(),
-    t.VarBinaryType: pa.binary(),
-    t.BlobType: pa.binary(),
+    **dict.fromkeys(t.TEXTS, pa.string()),
+    **dict.fromkeys((*t.BYTES, t.BlobType), pa.binary()),
     t.DateType: pa.date32(),
     t.TimeType: pa.time32("ms"),
     t.VariantType: pa.struct([pa.field("value", pa.binary(), False), pa.field("metadata", pa.binary(), False)]),
@@ -69,14 +66,5 @@ def arrow_schema(fields: Iterable[t.DataField]) -> pa.Schema:
 
 def is_bytes(kind: pa.DataType) -> bool:
     """Whether the values of an Arrow type are strings or bytes."""
-    return any(
-        test(kind)
-        for test in (
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_string_view,
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-        )
-    )
+    plain = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary())
+    return kind in plain or bool(pa.types.is_fixed_size_binary(kind))

@@ -1,16 +1,9 @@
-"""Definitions of views and functions as catalogs store them (spec: Views and Functions, REST API).
-
-The JSON is the ``schema`` of a view in Paimon's REST catalogs (spec: Views, REST API).
-
-The JSON is that of a function in Paimon's REST catalogs (spec: Functions, REST API). A definition is SQL text
-(``sql``), an expression of a programming language (``lambda``) or a class in files (``file``).
-"""
+"""Definitions of views and functions as catalogs store them (spec: Views and Functions, REST API)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -30,25 +23,9 @@ def string_map(body: Mapping[str, Any], member: str) -> dict[str, str]:
     return {str(k): str(v) for k, v in (body.get(member) or {}).items()}
 
 
-@contextmanager
-def members_of(kind: str, text: str | bytes, path: str) -> Iterator[dict[str, Any]]:
-    """Provide the members of an object's file to the body of a ``with``, whose errors become CorruptFileErrors.
-
-    Args:
-        kind: the kind of object, for error messages.
-        text: the file's content.
-        path: the file's path, for error messages.
-
-    Raises:
-        CorruptFileError: the text is not JSON, or a member that the body reads is missing or has a wrong type.
-    """
-    with decoding(f"a {kind}", path):
-        yield load_json(text)
-
-
 @dataclass(frozen=True)
 class ViewSchema:
-    """The definition of a view.
+    """The definition of a view; its JSON is the ``schema`` of a view in Paimon's REST catalogs (spec: Views, REST API).
 
     Attributes:
         fields: its columns.
@@ -104,11 +81,7 @@ class ViewSchema:
 
     def to_json(self) -> str:
         """The JSON of the view's file."""
-        members = {
-            "fields": [f.to_json() for f in self.fields],
-            "query": self.query,
-            "dialects": dict(self.dialects),
-        }
+        members = {"fields": [f.to_json() for f in self.fields], "query": self.query, "dialects": dict(self.dialects)}
         return object_json(members, self.comment, self.options)
 
 
@@ -122,7 +95,8 @@ def parse_view(text: str | bytes, path: str) -> ViewSchema:
     Raises:
         CorruptFileError: the text is not JSON or lacks a member.
     """
-    with members_of("view", text, path) as body:
+    with decoding("a view", path):
+        body = load_json(text)
         return ViewSchema(
             fields=tuple(parse_field(f) for f in body["fields"]),
             query=str(body["query"]),
@@ -140,7 +114,11 @@ class FileResource(TypedDict):
 
 
 class Definition(TypedDict, total=False):
-    """A definition as in the JSON; ``type`` is ``sql``, ``lambda`` or ``file``."""
+    """A definition as in the JSON.
+
+    ``type`` is ``sql`` for SQL text, ``lambda`` for an expression of a programming language, ``file`` for a class in
+    files.
+    """
 
     type: str
     definition: str
@@ -163,7 +141,7 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class FunctionSchema:
-    """The definition of a function.
+    """The definition of a function; its JSON is that of Paimon's REST catalogs (spec: Functions, REST API).
 
     Attributes:
         parameters: its parameters, in order.
@@ -202,7 +180,8 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
     Raises:
         CorruptFileError: the text is not JSON or lacks a member.
     """
-    with members_of("function", text, path) as body:
+    with decoding("a function", path):
+        body = load_json(text)
         definitions = body.get("definitions") or {}
         return FunctionSchema(
             parameters=tuple(parse_field(f) for f in body["inputParams"]),

@@ -20,27 +20,16 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
+from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import (
-    ArrayType,
-    BigIntType,
-    BooleanType,
-    DataField,
-    DataType,
-    DoubleType,
-    IntType,
-    MapType,
-    TimestampType,
-    string_type,
-)
 
-Int = Annotated[int, IntType()]
-Long = Annotated[int, BigIntType()]
-Timestamp = Annotated[datetime, TimestampType(precision=3)]
-Strings = Annotated[Sequence[str], ArrayType(True, string_type())]
-StringMap = Annotated[Mapping[str, str], MapType(True, string_type(), string_type())]
+Int = Annotated[int, t.IntType()]
+Long = Annotated[int, t.BigIntType()]
+Timestamp = Annotated[datetime, t.TimestampType(precision=3)]
+Strings = Annotated[Sequence[str], t.ArrayType(True, t.string_type())]
+StringMap = Annotated[Mapping[str, str], t.MapType(True, t.string_type(), t.string_type())]
 
-_PLAIN: dict[object, DataType] = {str: string_type(), bool: BooleanType(), float: DoubleType()}
+_PLAIN: dict[object, t.DataType] = {str: t.string_type(), bool: t.BooleanType(), float: t.DoubleType()}
 
 
 def column(meaning: str, *, nullable: bool | None = None, default: Any = MISSING) -> Any:
@@ -55,7 +44,7 @@ def column(meaning: str, *, nullable: bool | None = None, default: Any = MISSING
 
 
 @cache
-def columns_of(record: type, *, nullable: bool | None = None) -> tuple[DataField, ...]:
+def columns_of(record: type, *, nullable: bool | None = None) -> tuple[t.DataField, ...]:
     """The columns that a record declares, in order.
 
     Args:
@@ -64,21 +53,21 @@ def columns_of(record: type, *, nullable: bool | None = None) -> tuple[DataField
     """
     hints = get_type_hints(record, include_extras=True)
     return tuple(
-        DataField(-1, f.name, _type_of(hints[f.name], f.metadata["nullable"], nullable), f.metadata["meaning"])
+        t.DataField(-1, f.name, _type_of(hints[f.name], f.metadata["nullable"], nullable), f.metadata["meaning"])
         for f in fields(record)
     )
 
 
-def to_arrow(columns: Sequence[DataField], records: Iterable[object]) -> pa.Table:
+def to_arrow(columns: Sequence[t.DataField], records: Iterable[object]) -> pa.Table:
     """The values of records in some of their columns."""
     rows, schema = list(records), arrow_schema(columns)
     return pa.Table.from_arrays([pa.array([getattr(r, f.name) for r in rows], f.type) for f in schema], schema=schema)
 
 
-def _type_of(hint: object, *nullable: bool | None) -> DataType:
+def _type_of(hint: object, *nullable: bool | None) -> t.DataType:
     """The data type of an annotation, as nullable as the first that is not None, or else as the annotation."""
     may_be_none = get_origin(hint) in (Union, UnionType)
     if may_be_none:
         (hint,) = (member for member in get_args(hint) if member is not NoneType)
-    found: DataType = get_args(hint)[1] if get_origin(hint) is Annotated else _PLAIN[hint]
+    found: t.DataType = get_args(hint)[1] if get_origin(hint) is Annotated else _PLAIN[hint]
     return found.as_nullable(next((given for given in nullable if given is not None), may_be_none))

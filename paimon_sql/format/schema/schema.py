@@ -122,7 +122,8 @@ class TableSchema:
 def parse_schema(text: str | bytes, path: str) -> TableSchema:
     """Parse a schema file; unknown members are ignored.
 
-    The defaults of older versions become explicit options: one bucket up to version 1, ORC files up to 2.
+    The defaults of older versions become explicit options: one bucket up to version 1, ORC files up to 2 (Paimon:
+    `TableSchema.fromJson`).
 
     Args:
         text: the file's content.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from paimon_sql.errors import InvalidSchemaError
@@ -271,32 +272,35 @@ _INT = IntType()
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayType(_NestedType):
-    """A list of elements of one type."""
+class _ElementType(_NestedType):
+    """A type of elements of one type."""
 
-    root = "ARRAY"
     element: DataType = _INT
 
     def children(self) -> tuple[DataType, ...]:
         return (self.element,)
 
     def _name(self) -> str:
-        return f"ARRAY<{self.element.sql()}>"
+        return f"{self.root}<{self.element.sql()}>"
 
     def _json_body(self) -> NestedJson:
         return {"element": self.element.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
-class VectorType(_NestedType):
+class ArrayType(_ElementType):
+    """A list of elements of one type."""
+
+    root = "ARRAY"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType(_ElementType):
     """A list of exactly ``length`` numbers."""
 
     root = "VECTOR"
     element: DataType = FloatType()
     length: int = 1
-
-    def children(self) -> tuple[DataType, ...]:
-        return (self.element,)
 
     def _name(self) -> str:
         return f"VECTOR<{self.element.sql()}, {self.length}>"
@@ -306,20 +310,10 @@ class VectorType(_NestedType):
 
 
 @dataclass(frozen=True, slots=True)
-class MultisetType(_NestedType):
+class MultisetType(_ElementType):
     """A bag: elements with their number of occurrences."""
 
     root = "MULTISET"
-    element: DataType = _INT
-
-    def children(self) -> tuple[DataType, ...]:
-        return (self.element,)
-
-    def _name(self) -> str:
-        return f"MULTISET<{self.element.sql()}>"
-
-    def _json_body(self) -> NestedJson:
-        return {"element": self.element.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,22 +400,12 @@ class RowType(_NestedType):
         return {"fields": [f.to_json() for f in self.fields]}
 
 
-_ORDERED = (
-    BooleanType,
-    TinyIntType,
-    SmallIntType,
-    IntType,
-    BigIntType,
-    FloatType,
-    DoubleType,
-    DecimalType,
-    DateType,
-    TimeType,
-    TimestampType,
-    LocalZonedTimestampType,
-    VarCharType,
-    VarBinaryType,
-)
+INTEGERS = (TinyIntType, SmallIntType, IntType, BigIntType)
+FLOATS = (FloatType, DoubleType)
+TEXTS = (CharType, VarCharType)
+BYTES = (BinaryType, VarBinaryType)
+TIMESTAMPS = (TimestampType, LocalZonedTimestampType)
+_ORDERED = (BooleanType, *INTEGERS, *FLOATS, DecimalType, DateType, TimeType, *TIMESTAMPS, VarCharType, VarBinaryType)
 
 
 def string_type(nullable: bool = True) -> VarCharType:
@@ -449,28 +433,17 @@ _PLAIN: dict[str, DataType] = {
     "BLOB": BlobType(),
     "STRING": string_type(),
     "BYTES": bytes_type(),
-    "TIMESTAMP_LTZ": LocalZonedTimestampType(),
-    "TIMESTAMP": TimestampType(),
-    "TIMESTAMP WITHOUT TIME ZONE": TimestampType(),
-    "TIMESTAMP WITH LOCAL TIME ZONE": LocalZonedTimestampType(),
-    "TIME": TimeType(),
-    "TIME WITHOUT TIME ZONE": TimeType(),
 }
 
 _WITH_PARAMETERS: dict[str, Callable[..., DataType]] = {
-    "CHAR": lambda n=1: CharType(True, n),
-    "VARCHAR": lambda n=1: VarCharType(True, n),
-    "BINARY": lambda n=1: BinaryType(True, n),
-    "VARBINARY": lambda n=1: VarBinaryType(True, n),
-    "DECIMAL": lambda p=10, s=0: DecimalType(True, p, s),
-    "NUMERIC": lambda p=10, s=0: DecimalType(True, p, s),
-    "DEC": lambda p=10, s=0: DecimalType(True, p, s),
-    "TIME": lambda p=0: TimeType(True, p),
-    "TIME WITHOUT TIME ZONE": lambda p=0: TimeType(True, p),
-    "TIMESTAMP": lambda p=6: TimestampType(True, p),
-    "TIMESTAMP WITHOUT TIME ZONE": lambda p=6: TimestampType(True, p),
-    "TIMESTAMP_LTZ": lambda p=6: LocalZonedTimestampType(True, p),
-    "TIMESTAMP WITH LOCAL TIME ZONE": lambda p=6: LocalZonedTimestampType(True, p),
+    "CHAR": partial(CharType, True),
+    "VARCHAR": partial(VarCharType, True),
+    "BINARY": partial(BinaryType, True),
+    "VARBINARY": partial(VarBinaryType, True),
+    **dict.fromkeys(("DECIMAL", "NUMERIC", "DEC"), partial(DecimalType, True)),
+    **dict.fromkeys(("TIME", "TIME WITHOUT TIME ZONE"), partial(TimeType, True)),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP WITHOUT TIME ZONE"), partial(TimestampType, True)),
+    **dict.fromkeys(("TIMESTAMP_LTZ", "TIMESTAMP WITH LOCAL TIME ZONE"), partial(LocalZonedTimestampType, True)),
 }
 
 _ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d{1,10})\s*(?:,\s*(\d{1,10})\s*)?\)([A-Z ]*))?")
@@ -478,6 +451,8 @@ _ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d{1,10})\s*(?:,\s*(\d{1,10})\s*)?\)([
 
 def parse_atomic(text: str) -> DataType:
     """Parse an atomic type of a schema file, for example ``TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL``.
+
+    Source: Paimon: `DataTypeJsonParser`.
 
     Raises:
         InvalidSchemaError: there is no such type.
@@ -538,12 +513,17 @@ def parse_field(json: FieldJson) -> DataField:
 
 def is_floating(data_type: DataType) -> bool:
     """Whether values of a type can be NaN, which bounds do not include."""
-    return isinstance(data_type, (FloatType, DoubleType))
+    return isinstance(data_type, FLOATS)
 
 
 def is_ordered(data_type: DataType) -> bool:
     """Whether values of a type have an order that is the same here and in SQL."""
     return isinstance(data_type, _ORDERED)
+
+
+def entry_types(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
+    """The types of keys and values; those of a multiset are its elements and their counts."""
+    return (data_type.key, data_type.value) if isinstance(data_type, MapType) else (data_type.element, IntType(False))
 
 
 def walk(data_type: DataType) -> Iterator[DataType]:
@@ -571,6 +551,6 @@ def reassign_ids(data_type: DataType, next_id: Callable[[], int]) -> DataType:
     if isinstance(data_type, MapType):
         key = reassign_ids(data_type.key, next_id)
         return replace(data_type, key=key, value=reassign_ids(data_type.value, next_id))
-    if isinstance(data_type, ArrayType | VectorType | MultisetType):
+    if isinstance(data_type, _ElementType):
         return replace(data_type, element=reassign_ids(data_type.element, next_id))
     return data_type

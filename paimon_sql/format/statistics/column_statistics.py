@@ -3,9 +3,6 @@
 Bounds follow Java's order of values: -0.0 is below 0.0, and NaN above all others. As in Java, the file format
 determines which columns have bounds and null counts: nested columns never have bounds (in Parquet not even counts), nor
 have TIMESTAMPs above precision 6 in Parquet and binary columns in ORC.
-
-The values are serialized rows, one field per column; decoding them needs the columns' types. A serialized row is its
-number of fields as four bytes, big-endian, followed by the BinaryRow.
 """
 
 from __future__ import annotations
@@ -116,16 +113,16 @@ class _Column:
             return
         if array.type != (target := arrow_type(self.field.type)):
             array = array.cast(target)
+        rank = None
         if t.is_floating(self.field.type):
             low, high = _float_bounds(array)
-            self._low = low if self._low is None else min(self._low, low, key=_float_rank)
-            self._high = high if self._high is None else max(self._high, high, key=_float_rank)
-            return
-        found = pc.min_max(array)
-        as_count = isinstance(self.field.type, _TEMPORAL)
-        low, high = (found[end].value if as_count else found[end].as_py() for end in ("min", "max"))
-        self._low = low if self._low is None else min(self._low, low)
-        self._high = high if self._high is None else max(self._high, high)
+            rank = _float_rank
+        else:
+            found = pc.min_max(array)
+            as_count = isinstance(self.field.type, _TEMPORAL)
+            low, high = (found[end].value if as_count else found[end].as_py() for end in ("min", "max"))
+        self._low = low if self._low is None else min(self._low, low, key=rank)
+        self._high = high if self._high is None else max(self._high, high, key=rank)
 
     def bounds(self) -> tuple[object, object]:
         """The min and max value, truncated by the mode; both None if there are none or the max has no upper bound."""
@@ -369,6 +366,7 @@ EMPTY_ROW = bytes(12)
 class SimpleStats(NamedTuple):
     """Statistics of some columns: a row of minima, a row of maxima and the null count of each column.
 
+    The rows are serialized (see `RowCodec`), one field per column; decoding them needs the columns' types.
     A null in a row means that the bound is unknown or that the column has only nulls; ``null_counts``, or an item of
     it, is None if nulls were not counted.
     """

@@ -25,7 +25,7 @@ _ISO = re.compile(
 
 
 def parse_duration(text: str) -> timedelta:
-    """Parse a duration; a number without a unit is milliseconds.
+    """Parse a duration (Paimon: `TimeUtils.parseDuration`); a number without a unit is milliseconds.
 
     Nanoseconds are truncated to microseconds, and values beyond the range of timedelta become its max.
 

@@ -57,9 +57,6 @@ def show_instant(millis: int, zone: tzinfo | None = None) -> str:
         return f"{millis} ms since the epoch"
 
 
-_WALL_EPOCH = datetime(1970, 1, 1)
-
-
 def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = time.time) -> int:
     """The current time for `DataFileMeta.creation_time_millis`: the wall clock as if it were UTC.
 
@@ -68,7 +65,7 @@ def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = tim
         now: returns the current time in seconds since the epoch.
     """
     local = datetime.fromtimestamp(now(), zone).replace(tzinfo=None)
-    return (local - _WALL_EPOCH) // MILLISECOND
+    return (local - _EPOCH) // MILLISECOND
 
 
 def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
@@ -76,6 +73,6 @@ def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
 
     A time that a clock change skips or repeats has the offset before the change.
     """
-    local = _WALL_EPOCH + timedelta(milliseconds=wall_millis)
+    local = _EPOCH + timedelta(milliseconds=wall_millis)
     aware = local.astimezone(timezone.utc) if zone is None else local.replace(tzinfo=zone).astimezone(timezone.utc)
-    return (aware.replace(tzinfo=None) - _WALL_EPOCH) // MILLISECOND
+    return (aware.replace(tzinfo=None) - _EPOCH) // MILLISECOND

@@ -87,11 +87,6 @@ class _Level:
             self.head = len(self.parts)
         self.parts.append(part)
 
-    def open(self) -> _Level:
-        """Begin the level of brackets that open here."""
-        self.head = None
-        return _Level()
-
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> tuple[Part, ...]:
@@ -112,7 +107,8 @@ def _compiled(pattern: str) -> tuple[Part, ...]:
                 at += 1
             levels[-1].add(_field(pattern, letter, at - start))
         elif letter == "[":
-            levels.append(levels[-1].open())
+            levels[-1].head = None
+            levels.append(_Level())
         elif letter == "]":
             if len(levels) == 1:
                 raise _invalid(pattern, "a ']' has no '[' before it")
@@ -178,30 +174,14 @@ def _year(name: str) -> Callable[[int], Part | None]:
     return make
 
 
-def _month(count: int) -> Part | None:
-    return _short("month")(count) if count < 3 else Word("month", _MONTHS, 1) if count < 5 else None
-
-
-def _weekday(count: int) -> Part | None:
-    return Word("weekday", _WEEKDAYS, 1) if count < 5 else None
-
-
 def _day_of_year(count: int) -> Part | None:
     if count == 1:
         return Number("day of year", 1, _MAX_DIGITS, Sign.NEGATIVE)
     return Number("day of year", count, 3) if count < 4 else None
 
 
-def _half(count: int) -> Part | None:
-    return Word("half", ("AM", "PM"), 0) if count == 1 else None
-
-
-def _fraction(count: int) -> Part | None:
-    return Number("nano", count, count, scale=10 ** (9 - count)) if count < 10 else None
-
-
-def _nano(count: int) -> Part | None:
-    return Number("nano", count, _MAX_DIGITS, Sign.NEGATIVE) if count <= _MAX_DIGITS else None
+def _month(count: int) -> Part | None:
+    return _short("month")(count) if count < 3 else Word("month", _MONTHS, 1) if count < 5 else None
 
 
 _LETTERS: dict[str, Callable[[int], Part | None]] = {
@@ -211,14 +191,14 @@ _LETTERS: dict[str, Callable[[int], Part | None]] = {
     "L": _month,
     "d": _short("day"),
     "D": _day_of_year,
-    "E": _weekday,
+    "E": lambda count: Word("weekday", _WEEKDAYS, 1) if count < 5 else None,
     "H": _short("hour"),
     "k": _short("clock hour"),
     "K": _short("hour of half"),
     "h": _short("clock hour of half"),
-    "a": _half,
+    "a": lambda count: Word("half", ("AM", "PM"), 0) if count == 1 else None,
     "m": _short("minute"),
     "s": _short("second"),
-    "S": _fraction,
-    "n": _nano,
+    "S": lambda count: Number("nano", count, count, scale=10 ** (9 - count)) if count < 10 else None,
+    "n": lambda count: Number("nano", count, _MAX_DIGITS, Sign.NEGATIVE) if count <= _MAX_DIGITS else None,
 }

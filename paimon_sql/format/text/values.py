@@ -28,7 +28,6 @@ from paimon_sql.format.schema import types as t
 _NANOS = 1_000_000_000
 _DAY = 86_400
 _WIDE = Context(prec=80)
-_TIMESTAMPS = t.TimestampType | t.LocalZonedTimestampType
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)
@@ -47,7 +46,7 @@ def cast_text(value: Any, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.u
         return _date_text(epoch_days(value))
     if isinstance(data_type, t.TimeType):
         return _time_text(value, data_type.precision)
-    if isinstance(data_type, _TIMESTAMPS):
+    if isinstance(data_type, t.TIMESTAMPS):
         nanos = epoch_nanos(value, data_type.precision)
         if isinstance(data_type, t.LocalZonedTimestampType):
             nanos += _offset_nanos(nanos, zone)
@@ -74,7 +73,7 @@ def java_text(value: Any, data_type: t.DataType) -> str:
         return format(scaled(unscaled(value, data_type), data_type), "f")
     if isinstance(data_type, t.DateType):
         return str(epoch_days(value))
-    if isinstance(data_type, _TIMESTAMPS):
+    if isinstance(data_type, t.TIMESTAMPS):
         seconds, fraction = divmod(epoch_nanos(value, data_type.precision), _NANOS)
         days, second = divmod(seconds, _DAY)
         clock = _clock(second)
@@ -249,19 +248,12 @@ def _from_zone(nanos: int, zone: dt.tzinfo) -> int:
 
 _PARSERS: dict[type[t.DataType], Callable[[str, Any, dt.tzinfo], object]] = {
     t.BooleanType: _parse_bool,
-    t.TinyIntType: _parse_integer,
-    t.SmallIntType: _parse_integer,
-    t.IntType: _parse_integer,
-    t.BigIntType: _parse_integer,
-    t.FloatType: _parse_float,
-    t.DoubleType: _parse_float,
+    **dict.fromkeys(t.INTEGERS, _parse_integer),
+    **dict.fromkeys(t.FLOATS, _parse_float),
     t.DecimalType: _parse_decimal,
-    t.CharType: _parse_string,
-    t.VarCharType: _parse_string,
-    t.BinaryType: _parse_binary,
-    t.VarBinaryType: _parse_binary,
+    **dict.fromkeys(t.TEXTS, _parse_string),
+    **dict.fromkeys(t.BYTES, _parse_binary),
     t.DateType: _parse_date,
     t.TimeType: _parse_time,
-    t.TimestampType: _parse_timestamp,
-    t.LocalZonedTimestampType: _parse_timestamp,
+    **dict.fromkeys(t.TIMESTAMPS, _parse_timestamp),
 }

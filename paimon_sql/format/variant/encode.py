@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, offsets_of
 from paimon_sql.format.variant.byte_ranges import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
 from paimon_sql.format.variant.scalars import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
 from paimon_sql.format.variant.values import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
@@ -29,7 +29,7 @@ def encoded(column: pa.Array) -> pa.Array:
     if not len(column):
         return pa.array([], pa.binary())
     if pa.types.is_boolean(kind):
-        return _chosen(column, Primitive.TRUE.head, Primitive.FALSE.head)
+        return _booleans(column)
     if pa.types.is_signed_integer(kind):
         return _integers(column)
     if pa.types.is_decimal(kind):
@@ -78,10 +78,13 @@ def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa
     )
 
 
-def _chosen(column: pa.Array, if_true: int, if_false: int) -> pa.Array:
-    heads = np.where(column.fill_null(False).to_numpy(zero_copy_only=False), if_true, if_false).astype(np.uint8)
-    nothing = np.zeros((len(column), 0), np.uint8)
-    return _joined(column, heads, nothing, np.zeros(len(column), np.int64))
+def _booleans(column: pa.Array) -> pa.Array:
+    is_true = column.fill_null(False).to_numpy(zero_copy_only=False)
+    return _heads_only(column, np.where(is_true, Primitive.TRUE.head, Primitive.FALSE.head).astype(np.uint8))
+
+
+def _heads_only(column: pa.Array, heads: Bytes) -> pa.Array:
+    return _joined(column, heads, np.zeros((len(column), 0), np.uint8), np.zeros(len(column), np.int64))
 
 
 def _integers(column: pa.Array) -> pa.Array:
@@ -117,9 +120,7 @@ def _strings(column: pa.Array) -> pa.Array:
     heads = _long_heads(content, Primitive.STRING, lengths)
     is_short = lengths <= LONGEST_SHORT_STRING
     if is_short.any():
-        nothing = np.zeros((len(content), 0), np.uint8)
-        brief = _joined(content, short, nothing, np.zeros(len(content), np.int64))
-        heads = pc.if_else(pa.array(is_short), brief, heads)
+        heads = pc.if_else(pa.array(is_short), _heads_only(content, short), heads)
     return pc.binary_join_element_wise(heads, content, _EMPTY)
 
 
@@ -149,8 +150,7 @@ def packed(counts: Longs, inside: pa.Array, present: Mask, ids: Longs | None = N
     large = counts > _MAX_SMALL
     count_width = np.where(large, 4, 1)
     lengths = np.where(present, 1 + count_width + counts * id_width + (counts + 1) * offset_width, 0)
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of(lengths)
     out = np.zeros(int(offsets[-1]), np.uint8)
     at, here = offsets[:-1], present
     basic = Basic.ARRAY if ids is None else Basic.OBJECT

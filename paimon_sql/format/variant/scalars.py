@@ -23,8 +23,6 @@ from paimon_sql.format.variant.values import (
 
 INTEGERS = tuple(INTEGER_WIDTHS)
 DECIMALS = tuple(DECIMAL_WIDTHS)
-_STRINGS = t.CharType | t.VarCharType
-_BYTES = t.BinaryType | t.VarBinaryType
 _BITS: dict[type[t.DataType], int] = {t.TinyIntType: 8, t.SmallIntType: 16, t.IntType: 32, t.BigIntType: 64}
 _FIXED: dict[type[t.DataType], tuple[Primitive, str]] = {
     t.FloatType: (Primitive.FLOAT, "<f4"),
@@ -34,7 +32,7 @@ _FIXED: dict[type[t.DataType], tuple[Primitive, str]] = {
     t.LocalZonedTimestampType: (Primitive.TIMESTAMP, "<i8"),
 }
 
-_ATOMIC = (t.BooleanType, t.DecimalType, t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType, *_BITS, *_FIXED)
+_ATOMIC = (t.BooleanType, t.DecimalType, *t.TEXTS, *t.BYTES, *_BITS, *_FIXED)
 
 
 def is_scalar(data_type: t.DataType) -> bool:
@@ -44,11 +42,11 @@ def is_scalar(data_type: t.DataType) -> bool:
 
 def scalar_type(data_type: t.DataType) -> t.DataType:
     """The type of the typed column, which can represent all variant values of this kind."""
-    if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
+    if isinstance(data_type, t.TIMESTAMPS):
         return type(data_type)(True, 6)
-    if isinstance(data_type, _STRINGS):
+    if isinstance(data_type, t.TEXTS):
         return t.string_type()
-    return t.bytes_type() if isinstance(data_type, _BYTES) else data_type.as_nullable()
+    return t.bytes_type() if isinstance(data_type, t.BYTES) else data_type.as_nullable()
 
 
 def typed(values: Values, present: Mask, data_type: t.DataType) -> pa.Array:
@@ -157,10 +155,8 @@ def decimal_numbers(values: Values) -> tuple[Integers, Longs]:
 _READERS: dict[type[t.DataType], Callable[[Values, t.DataType], pa.Array]] = {
     t.BooleanType: _booleans,
     t.DecimalType: _decimals,
-    t.CharType: _strings,
-    t.VarCharType: _strings,
-    t.BinaryType: _bytes,
-    t.VarBinaryType: _bytes,
+    **dict.fromkeys(t.TEXTS, _strings),
+    **dict.fromkeys(t.BYTES, _bytes),
     **dict.fromkeys(_BITS, _integers),
 }
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
+from paimon_sql.format.bytes.memory import Bytes, Longs
 from paimon_sql.format.bytes.row_bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap, serialized_each
 from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, fixed, with_length
@@ -28,10 +28,7 @@ from paimon_sql.format.options.values import TableOptions, integer, memory_size
 from paimon_sql.format.schema import types as t
 
 VERSION = integer(
-    "version",
-    "2",
-    "The layout of the index.",
-    check=lambda value: None if value in (1, 2) else "it must be 1 or 2",
+    "version", "2", "The layout of the index.", check=lambda value: None if value in (1, 2) else "it must be 1 or 2"
 )
 INDEX_BLOCK_SIZE = memory_size(
     "index-block-size", "16 kb", "The number of bytes of values that a lookup reads, in version 2."
@@ -41,20 +38,13 @@ _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
 _PAIR = struct.Struct(">ii")
 
-_Numbers = npt.NDArray[np.int64]
-_Bytes = npt.NDArray[np.uint8]
-
 
 class Bitmap(FileIndexKind):
-    """The kind ``bitmap``."""
+    """The kind ``bitmap`` (Paimon: `BitmapFileIndex`)."""
 
     name = "bitmap"
     settings = (VERSION, INDEX_BLOCK_SIZE)
-
-    def supports(self, data_type: t.DataType) -> bool:
-        kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
-        others = (t.FloatType, t.DoubleType, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
-        return isinstance(data_type, (*kinds, *others))
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def check(self, settings: TableOptions) -> str | None:
         if settings.get(INDEX_BLOCK_SIZE) < _INT.size + 8 + _PAIR.size:
@@ -92,7 +82,7 @@ class _Builder(ColumnBuilder):
             head += blocks
         return b"".join([bytes([self._version]), head, *bodies, *others])
 
-    def _blocks(self, column: RankedColumn, offsets: _Numbers, lengths: _Numbers) -> bytes | None:
+    def _blocks(self, column: RankedColumn, offsets: Longs, lengths: Longs) -> bytes | None:
         """Encode the list of blocks and the blocks; None if a value exceeds the size of a block."""
         data, ends = _entries(self.keys, column.distinct, [offsets, lengths])
         max_bytes = self._block - _INT.size
@@ -113,7 +103,7 @@ class _Builder(ColumnBuilder):
         return b"".join([_INT.pack(len(blocks)), *listed, _INT.pack(offset), *blocks])
 
 
-def _encode_bitmaps(column: RankedColumn, offset: int) -> tuple[_Numbers, _Numbers, list[bytes]]:
+def _encode_bitmaps(column: RankedColumn, offset: int) -> tuple[Longs, Longs, list[bytes]]:
     """The offset and the length of each value's bitmap, and the bitmaps, which begin at ``offset``."""
     counts = np.bincount(column.ranks, minlength=len(column.distinct))
     rows = column.positions[np.argsort(column.ranks, kind="stable")]
@@ -127,7 +117,7 @@ def _encode_bitmaps(column: RankedColumn, offset: int) -> tuple[_Numbers, _Numbe
     return offsets, lengths, bodies
 
 
-def _entries(keys: KeyType, distinct: _Numbers | pa.Array, numbers: list[_Numbers]) -> tuple[_Bytes, _Numbers]:
+def _entries(keys: KeyType, distinct: Longs | pa.Array, numbers: list[Longs]) -> tuple[Bytes, Longs]:
     """Encode entries, a key followed by its numbers; with the end of each entry."""
     suffixes = np.stack(numbers, axis=1).astype(">i4")
     if not isinstance(distinct, np.ndarray):
@@ -141,7 +131,7 @@ def _entries(keys: KeyType, distinct: _Numbers | pa.Array, numbers: list[_Number
     return rows.view(np.uint8).reshape(-1), np.arange(1, len(rows) + 1, dtype=np.int64) * rows.itemsize
 
 
-def _key_size(entry: _Bytes, keys: KeyType) -> int:
+def _key_size(entry: Bytes, keys: KeyType) -> int:
     return _INT.size + int.from_bytes(entry[: _INT.size].tobytes(), "big") if keys.is_bytes else keys.stored.itemsize
 
 

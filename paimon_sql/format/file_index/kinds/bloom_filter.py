@@ -31,15 +31,11 @@ _MAX_FUNCTIONS = 1024
 
 
 class BloomFilter(FileIndexKind):
-    """The kind ``bloom-filter``."""
+    """The kind ``bloom-filter`` (Paimon: `BloomFilterFileIndex`)."""
 
     name = "bloom-filter"
     settings = (ITEMS, FPP)
-
-    def supports(self, data_type: t.DataType) -> bool:
-        kinds = (t.BinaryType, t.VarBinaryType, t.CharType, t.VarCharType, t.TinyIntType, t.SmallIntType, t.IntType)
-        others = (t.BigIntType, t.FloatType, t.DoubleType, t.DateType, t.TimeType)
-        return isinstance(data_type, (*kinds, *others, t.TimestampType, t.LocalZonedTimestampType))
+    types = (*t.BYTES, *t.TEXTS, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def check(self, settings: TableOptions) -> str | None:
         if _min_bits(settings) >= _MAX_BITS:
@@ -121,13 +117,7 @@ _Words = npt.NDArray[np.uint64]
 
 _P1, _P2, _P3, _P4, _P5 = (
     np.uint64(p)
-    for p in (
-        0x9E3779B185EBCA87,
-        0xC2B2AE3D27D4EB4F,
-        0x165667B19E3779F9,
-        0x85EBCA77C2B2AE63,
-        0x27D4EB2F165667C5,
-    )
+    for p in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 )
 _STRIPE = 32
 _MAX_BATCH_BYTES = 32 * 1024 * 1024

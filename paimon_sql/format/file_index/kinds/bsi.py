@@ -15,10 +15,10 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.bytes.row_bitmaps import (
     MAX_SLICES,
     BitSlices,
-    Positions,
     all_rows,
     encode_bitmap,
     encode_slices,
@@ -26,7 +26,7 @@ from paimon_sql.format.bytes.row_bitmaps import (
     read_bitmap,
 )
 from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
-from paimon_sql.format.file_index.keys import Key, Numbers, RankedColumn
+from paimon_sql.format.file_index.keys import Key, RankedColumn
 from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.schema import types as t
 
@@ -38,13 +38,10 @@ _MIN_LONG = -(2**63)
 
 
 class BitSliced(FileIndexKind):
-    """The kind ``bsi``."""
+    """The kind ``bsi`` (Paimon: `BitSliceIndexBitmapFileIndex`)."""
 
     name = "bsi"
-
-    def supports(self, data_type: t.DataType) -> bool:
-        numbers = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
-        return isinstance(data_type, (*numbers, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType))
+    types = (*t.INTEGERS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
         return _Builder(data_type)
@@ -68,7 +65,7 @@ class _Builder(ColumnBuilder):
         return b"".join(parts)
 
 
-def _slices(positions: Positions, numbers: Numbers) -> bytes:
+def _slices(positions: Longs, numbers: Longs) -> bytes:
     maximum = int(numbers.max())
     unsigned: npt.NDArray[np.uint64] = numbers.astype(np.uint64)
     slices = encode_slices(positions, unsigned, maximum.bit_length())
@@ -90,21 +87,15 @@ class _Reader(RowsReader):
             raise ValueError(f"a bit-sliced index that is cut off: {error}") from error
 
     def equal(self, key: Key) -> BitMap:
-        assert isinstance(key, int)
-        side, number = (self._positive, key) if key >= 0 else (self._negative, -key)
-        return side.equal(number)
+        return self.split(key)[1]
 
-    def below(self, key: Key, *, inclusive: bool) -> BitMap:
-        assert isinstance(key, int)
-        if key < 0:
-            return self._negative.above(-key, inclusive=inclusive)
-        return self._negative.rows | self._positive.below(key, inclusive=inclusive)
-
-    def above(self, key: Key, *, inclusive: bool) -> BitMap:
+    def split(self, key: Key) -> tuple[BitMap, BitMap, BitMap]:
         assert isinstance(key, int)
         if key >= 0:
-            return self._positive.above(key, inclusive=inclusive)
-        return self._positive.rows | self._negative.below(-key, inclusive=inclusive)
+            less, equal, greater = self._positive.split(key)
+            return self._negative.rows | less, equal, greater
+        closer, equal, farther = self._negative.split(-key)
+        return farther, equal, self._positive.rows | closer
 
     def not_nulls(self) -> BitMap:
         return self._positive.rows | self._negative.rows
@@ -113,32 +104,9 @@ class _Reader(RowsReader):
         return all_rows(self._rows) - self.not_nulls()
 
 
-class _Side:
-    """The numbers of one sign, stored as differences from their min bound."""
-
-    def __init__(self, slices: BitSlices, minimum: int = 0) -> None:
-        self._slices = slices
-        self._minimum = minimum
-
-    @property
-    def rows(self) -> BitMap:
-        return self._slices.rows
-
-    def equal(self, number: int) -> BitMap:
-        return self._slices.split(number - self._minimum)[1]
-
-    def below(self, number: int, *, inclusive: bool) -> BitMap:
-        less, equal, _ = self._slices.split(number - self._minimum)
-        return less | equal if inclusive else less
-
-    def above(self, number: int, *, inclusive: bool) -> BitMap:
-        _, equal, greater = self._slices.split(number - self._minimum)
-        return greater | equal if inclusive else greater
-
-
-def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
+def _read(data: bytes, at: int, rows: int) -> tuple[BitSlices, int]:
     if not data[at]:
-        return _Side(BitSlices(BitMap(), [])), at + 1
+        return BitSlices(BitMap(), []), at + 1
     version, minimum, _ = _BOUNDS.unpack_from(data, at + 1)
     if version != _VERSION:
         raise ValueError(f"bit slices of version {version}")
@@ -150,7 +118,7 @@ def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
     for _ in range(count):
         found, at = _bitmap(data, at, rows)
         slices.append(found)
-    return _Side(BitSlices(valued, slices), minimum), at
+    return BitSlices(valued, slices, minimum), at
 
 
 def _bitmap(data: bytes, at: int, rows: int) -> tuple[BitMap, int]:

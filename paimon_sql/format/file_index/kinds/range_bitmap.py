@@ -60,18 +60,18 @@ _EMPTY_SLICES = 64
 
 
 class RangeBitmap(FileIndexKind):
-    """The kind ``range-bitmap``."""
+    """The kind ``range-bitmap`` (Paimon: `RangeBitmapFileIndex`)."""
 
     name = "range-bitmap"
     settings = (CHUNK_SIZE,)
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
 
     def supports(self, data_type: t.DataType) -> bool:
         if isinstance(data_type, t.DecimalType):
             return data_type.precision <= _MAX_DIGITS
-        if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
+        if isinstance(data_type, t.TIMESTAMPS):
             return data_type.precision <= _MAX_PRECISION
-        kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
-        return isinstance(data_type, (*kinds, t.FloatType, t.DoubleType, t.DateType, t.TimeType))
+        return super().supports(data_type)
 
     def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
         return _Builder(data_type, settings)
@@ -188,18 +188,12 @@ class _Reader(RowsReader):
             raise ValueError(f"a range bitmap that is cut off: {error}") from error
 
     def equal(self, key: Key) -> BitMap:
-        rank, found = self._words.find(key)
-        return self._slices.split(rank)[1] if found else BitMap()
+        return self.split(key)[1]
 
-    def below(self, key: Key, *, inclusive: bool) -> BitMap:
+    def split(self, key: Key) -> tuple[BitMap, BitMap, BitMap]:
         rank, found = self._words.find(key)
-        less, equal, _ = self._slices.split(rank)
-        return less | equal if inclusive and found else less
-
-    def above(self, key: Key, *, inclusive: bool) -> BitMap:
-        rank, found = self._words.find(key)
-        _, equal, greater = self._slices.split(rank)
-        return greater if found and not inclusive else greater | equal
+        less, equal, greater = self._slices.split(rank)
+        return (less, equal, greater) if found else (less, BitMap(), greater | equal)
 
     def not_nulls(self) -> BitMap:
         return self._slices.rows

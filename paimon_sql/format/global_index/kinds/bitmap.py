@@ -19,27 +19,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.format.bytes.bounded import check_count, check_range, check_total
+from paimon_sql.format.bytes.bounded import Read, check_count, check_range, check_total
+from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
 from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
 from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
-    Longs,
-    Read,
     SortedRows,
     between_mask,
     footer_of,
     position,
 )
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
-from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges
-from paimon_sql.format.options.table.index import (
-    BITMAP_INDEX_COMPRESSION,
-    BITMAP_INDEX_COMPRESSION_LEVEL,
-    BITMAP_INDEX_DICTIONARY_BLOCK_SIZE,
-    BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE,
-)
+from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.options.table import index as settings
 from paimon_sql.format.options.values import Option, TableOptions
 
 _MAGIC, _VERSION = 0x42474958, 1
@@ -61,7 +55,7 @@ class Places:
 
     def block(self) -> bytes:
         """Encode the content of a block: the number of keys, then for each its length, its bytes and its location."""
-        data, starts = binary_ranges(self.keys)
+        data, starts = binary_buffers(self.keys)
         sizes = np.diff(starts)
         heads, offsets, lengths = sizes_of(sizes), sizes_of(self.offsets), sizes_of(self.lengths)
         each = heads + sizes + offsets + lengths
@@ -70,13 +64,12 @@ class Places:
         encode_into(out, at, sizes, heads)
         encode_into(out, at + heads + sizes, self.offsets, offsets)
         encode_into(out, at + heads + sizes + offsets, self.lengths, lengths)
-        shift = np.repeat(at + heads - starts[:-1], sizes)
-        out[np.arange(starts[0], starts[-1]) + shift] = data[starts[0] : starts[-1]]
+        out[range_index(at + heads, sizes)] = data[starts[0] : starts[-1]]
         return encode(np.array([len(sizes)])).tobytes() + out.tobytes()
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
-        sizes = np.diff(binary_ranges(self.keys)[1])
+        sizes = np.diff(binary_buffers(self.keys)[1])
         return sizes + sizes_of(sizes) + sizes_of(self.offsets) + sizes_of(self.lengths)
 
     def part(self, start: int, end: int) -> Places:
@@ -120,10 +113,10 @@ class Bitmap(GlobalIndexKind):
     """A bitmap for each value: for columns of few distinct values, searched by equality."""
 
     name = "bitmap"
-    max_search_bytes = BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
-    compression: ClassVar[Option[str]] = BITMAP_INDEX_COMPRESSION
-    compression_level: ClassVar[Option[int]] = BITMAP_INDEX_COMPRESSION_LEVEL
-    block_size: ClassVar[Option[int]] = BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
+    max_search_bytes = settings.BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
+    compression: ClassVar[Option[str]] = settings.BITMAP_INDEX_COMPRESSION
+    compression_level: ClassVar[Option[int]] = settings.BITMAP_INDEX_COMPRESSION_LEVEL
+    block_size: ClassVar[Option[int]] = settings.BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
 
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
         compression = Compression(options.get(self.compression), options.get(self.compression_level))
@@ -152,17 +145,15 @@ class Bitmap(GlobalIndexKind):
             locations += [at, len(body)]
             at += len(body)
             yield body
-        index = Places(dictionary.keys.take(pa.array(firsts, pa.int64())), _longs(offsets), _longs(sizes))
+        index = Places(
+            dictionary.keys.take(pa.array(firsts, pa.int64())), np.array(offsets, np.int64), np.array(sizes, np.int64)
+        )
         block, size = encode_block(index.block(), compression)
         yield block
         yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
 
     def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
         return _Reader(read, size, keys)
-
-
-def _longs(numbers: list[int]) -> Longs:
-    return np.array(numbers, np.int64)
 
 
 def _cuts(sizes: Longs, block_size: int) -> list[int]:

@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
+from paimon_sql.format.bytes.bounded import Read
+from paimon_sql.format.bytes.memory import Longs, binary_buffers
 from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows
 from paimon_sql.format.bytes.varints import decode, encode, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
     KeyedRows,
-    Longs,
-    Read,
     SortedIndexReader,
     SortedRows,
     between_mask,
@@ -43,13 +43,8 @@ from paimon_sql.format.global_index.blocks import (
     read_handles,
     runs_of,
 )
-from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges, large_binaries
-from paimon_sql.format.options.table.index import (
-    BTREE_INDEX_BLOCK_SIZE,
-    BTREE_INDEX_COMPRESSION,
-    BTREE_INDEX_COMPRESSION_LEVEL,
-    BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE,
-)
+from paimon_sql.format.global_index.keys import IndexKeys, large_binaries
+from paimon_sql.format.options.table import index as settings
 from paimon_sql.format.options.values import TableOptions
 
 _MAGIC, _VERSION = 0x50425449, 1
@@ -61,13 +56,17 @@ class BTree(GlobalIndexKind):
     """Sorted keys: for searches by equality, range and prefix."""
 
     name = "btree"
-    max_search_bytes = BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
+    max_search_bytes = settings.BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
 
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        compression = Compression(options.get(BTREE_INDEX_COMPRESSION), options.get(BTREE_INDEX_COMPRESSION_LEVEL))
+        compression = Compression(
+            options.get(settings.BTREE_INDEX_COMPRESSION), options.get(settings.BTREE_INDEX_COMPRESSION_LEVEL)
+        )
         lasts: list[Entries] = []
         at = 0
-        for block in encode_blocks(_entries(rows, keys), options.get(BTREE_INDEX_BLOCK_SIZE), compression, lasts):
+        for block in encode_blocks(
+            _entries(rows, keys), options.get(settings.BTREE_INDEX_BLOCK_SIZE), compression, lasts
+        ):
             at += len(block)
             yield block
         null_location = (0, 0)
@@ -109,7 +108,7 @@ class _Reader(SortedIndexReader):
 
     def among(self, keys: pa.Array) -> BitMap64:
         wanted = keys.take(pc.sort_indices(keys))
-        chosen = sorted({block for key in wanted for block in [position(self._lasts, key, behind=False)]})
+        chosen = sorted({position(self._lasts, key, behind=False) for key in wanted})
         blocks = [self._handles[i] for i in chosen if i < len(self._handles)]
         return self._rows(blocks, lambda found: pc.is_in(found, value_set=wanted))
 
@@ -172,7 +171,7 @@ class _Reader(SortedIndexReader):
 
 def _listed(values: pa.Array) -> tuple[Longs, Longs]:
     """Decode the rows of values, with the number of rows of each."""
-    data, starts = binary_ranges(values)
+    data, starts = binary_buffers(values)
     numbers, offsets = decode(data[starts[0] : starts[-1]])
     heads = np.searchsorted(offsets, starts[:-1] - starts[0])
     sizes = np.diff(heads, append=len(numbers))

@@ -11,14 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.global_index.base import Longs
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.kinds.bitmap import Bitmap
-from paimon_sql.format.options.table.index import (
-    MULTIVALUE_INDEX_COMPRESSION,
-    MULTIVALUE_INDEX_COMPRESSION_LEVEL,
-    MULTIVALUE_INDEX_DICTIONARY_BLOCK_SIZE,
-)
+from paimon_sql.format.options.table import index as settings
 from paimon_sql.format.schema import types as t
 
 
@@ -27,9 +23,9 @@ class MultiValue(Bitmap):
 
     name = "multivalue"
     is_of_elements = True
-    compression = MULTIVALUE_INDEX_COMPRESSION
-    compression_level = MULTIVALUE_INDEX_COMPRESSION_LEVEL
-    block_size = MULTIVALUE_INDEX_DICTIONARY_BLOCK_SIZE
+    compression = settings.MULTIVALUE_INDEX_COMPRESSION
+    compression_level = settings.MULTIVALUE_INDEX_COMPRESSION_LEVEL
+    block_size = settings.MULTIVALUE_INDEX_DICTIONARY_BLOCK_SIZE
 
     def supports(self, data_type: t.DataType) -> bool:
         return isinstance(data_type, t.ArrayType) and IndexKeys.supports(data_type.element)

@@ -21,9 +21,7 @@ COMMIT_TIMEOUT = duration("commit.timeout", None, "The time for which a commit i
 COMMIT_MIN_RETRY_WAIT = duration("commit.min-retry-wait", "10 ms", "The wait before the first retry of a commit.")
 COMMIT_MAX_RETRY_WAIT = duration("commit.max-retry-wait", "10 s", "The maximum wait between two retries of a commit.")
 COMMIT_USER_PREFIX = string(
-    "commit.user-prefix",
-    None,
-    "The prefix of generated commit users: the prefix, `_` and a UUID.",
+    "commit.user-prefix", None, "The prefix of generated commit users: the prefix, `_` and a UUID."
 )
 COMMIT_FORCE_COMPACT = boolean(
     "commit.force-compact",
@@ -58,15 +56,10 @@ COMMIT_CALLBACKS = string(
     status=kept_for("Java engines"),
 )
 COMMIT_CALLBACK_PARAM = string(
-    "commit.callback.<class>.param",
-    None,
-    "The constructor parameter of such a class.",
-    status=kept_for("Java engines"),
+    "commit.callback.<class>.param", None, "The constructor parameter of such a class.", status=kept_for("Java engines")
 )
 DYNAMIC_PARTITION_OVERWRITE = boolean(
-    "dynamic-partition-overwrite",
-    "true",
-    "Whether INSERT OVERWRITE replaces only the partitions that it writes to.",
+    "dynamic-partition-overwrite", "true", "Whether INSERT OVERWRITE replaces only the partitions that it writes to."
 )
 OVERWRITE_UPGRADE = boolean(
     "overwrite-upgrade",
@@ -106,9 +99,7 @@ MANIFEST_MERGE_OPTIMIZE_ENABLED = boolean(
     status=kept_for("Java engines"),
 )
 MANIFEST_DELETE_FILE_DROP_STATS = boolean(
-    "manifest.delete-file-drop-stats",
-    "false",
-    "Whether manifest entries that delete a file omit its statistics.",
+    "manifest.delete-file-drop-stats", "false", "Whether manifest entries that delete a file omit its statistics."
 )
 MANIFEST_SORT_ENABLED = boolean(
     "manifest-sort.enabled", "false", "Whether manifest entries are sorted by partition when manifests are merged."

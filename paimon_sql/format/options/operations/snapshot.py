@@ -38,9 +38,7 @@ SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = boolean(
     alternatives=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_IGNORE_EMPTY_COMMIT = boolean(
-    "snapshot.ignore-empty-commit",
-    None,
-    "Whether a commit without changes creates no snapshot; true if not set.",
+    "snapshot.ignore-empty-commit", None, "Whether a commit without changes creates no snapshot; true if not set."
 )
 SNAPSHOT_WATERMARK_IDLE_TIMEOUT = duration(
     "snapshot.watermark-idle-timeout",
@@ -123,10 +121,7 @@ TAG_CALLBACKS = string(
     status=kept_for("Java engines"),
 )
 TAG_CALLBACK_PARAM = string(
-    "tag.callback.<class>.param",
-    None,
-    "The constructor parameter of such a class.",
-    status=kept_for("Java engines"),
+    "tag.callback.<class>.param", None, "The constructor parameter of such a class.", status=kept_for("Java engines")
 )
 SINK_PROCESS_TIME_ZONE = string(
     "sink.process-time-zone", None, "The time zone of tags by process time; defaults to the machine's time zone."

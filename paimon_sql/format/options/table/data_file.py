@@ -71,9 +71,7 @@ DATA_FILE_THIN_MODE = boolean(
     "data-file.thin-mode", "false", "Whether key columns are stored once instead of as key and value."
 )
 DATA_FILE_EXTERNAL_PATHS = string(
-    "data-file.external-paths",
-    None,
-    "Directories outside of the table, comma-separated, for data files.",
+    "data-file.external-paths", None, "Directories outside of the table, comma-separated, for data files."
 )
 DATA_FILE_EXTERNAL_PATHS_STRATEGY = choice(
     "data-file.external-paths.strategy",
@@ -82,9 +80,7 @@ DATA_FILE_EXTERNAL_PATHS_STRATEGY = choice(
     ("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
 )
 DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS = string(
-    "data-file.external-paths.specific-fs",
-    None,
-    "The scheme of the external directory for the strategy specific-fs.",
+    "data-file.external-paths.specific-fs", None, "The scheme of the external directory for the strategy specific-fs."
 )
 DATA_FILE_EXTERNAL_PATHS_WEIGHTS = string(
     "data-file.external-paths.weights",
@@ -186,16 +182,10 @@ VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW = integer(
     check=at_least(1),
 )
 VARIANT_SHREDDING_MAX_SCHEMA_DEPTH = integer(
-    "variant.shredding.maxSchemaDepth",
-    "50",
-    "The maximum depth inside variants of inferred fields.",
-    check=at_least(1),
+    "variant.shredding.maxSchemaDepth", "50", "The maximum depth inside variants of inferred fields.", check=at_least(1)
 )
 VARIANT_SHREDDING_MAX_SCHEMA_WIDTH = integer(
-    "variant.shredding.maxSchemaWidth",
-    "300",
-    "The maximum number of inferred fields.",
-    check=at_least(1),
+    "variant.shredding.maxSchemaWidth", "300", "The maximum number of inferred fields.", check=at_least(1)
 )
 VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO = double(
     "variant.shredding.minFieldCardinalityRatio",

@@ -63,9 +63,7 @@ METADATA_ICEBERG_HADOOP_CONF_DIR = string(
     status=kept_for("Java engines with a Hive metastore"),
 )
 METADATA_ICEBERG_MANIFEST_COMPRESSION = string(
-    "metadata.iceberg.manifest-compression",
-    "snappy",
-    "The compression of Iceberg's manifests.",
+    "metadata.iceberg.manifest-compression", "snappy", "The compression of Iceberg's manifests."
 )
 METADATA_ICEBERG_MANIFEST_LEGACY_VERSION = boolean(
     "metadata.iceberg.manifest-legacy-version",
@@ -85,19 +83,13 @@ METADATA_ICEBERG_DATABASE = string(
     " semicolons.",
 )
 METADATA_ICEBERG_TABLE = string(
-    "metadata.iceberg.table",
-    None,
-    "The table in the Hive metastore or REST catalog, if its name differs.",
+    "metadata.iceberg.table", None, "The table in the Hive metastore or REST catalog, if its name differs."
 )
 METADATA_ICEBERG_GLUE_SKIP_ARCHIVE = boolean(
-    "metadata.iceberg.glue.skip-archive",
-    "false",
-    "Whether AWS Glue keeps no old versions of the table.",
+    "metadata.iceberg.glue.skip-archive", "false", "Whether AWS Glue keeps no old versions of the table."
 )
 METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS = boolean(
-    "metadata.iceberg.hive-skip-update-stats",
-    "false",
-    "Whether Hive computes no statistics of the table.",
+    "metadata.iceberg.hive-skip-update-stats", "false", "Whether Hive computes no statistics of the table."
 )
 METADATA_ICEBERG_REST = string(
     "metadata.iceberg.rest.<property>",

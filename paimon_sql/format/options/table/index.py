@@ -179,10 +179,7 @@ MULTIVALUE_INDEX_COMPRESSION_LEVEL = integer(
     "multivalue-index.compression-level", "1", "The level of that compression."
 )
 LUMINA_PROPERTY = string(
-    "lumina.<property>",
-    None,
-    "A setting of lumina vector indexes.",
-    status=kept_for("vector indexes of Java engines"),
+    "lumina.<property>", None, "A setting of lumina vector indexes.", status=kept_for("vector indexes of Java engines")
 )
 PK_BTREE_INDEX_COLUMNS = string(
     "pk-btree.index.columns",
@@ -240,9 +237,7 @@ VECTOR_FILE_FORMAT = string(
     "The format of dedicated files for vector columns with data evolution; if not set, they have none.",
 )
 VECTOR_TARGET_FILE_SIZE = memory_size(
-    "vector.target-file-size",
-    None,
-    "The target size of a vector file; defaults to that of other data files.",
+    "vector.target-file-size", None, "The target size of a vector file; defaults to that of other data files."
 )
 VECTOR_SEARCH_DISTRIBUTE_ENABLED = boolean(
     "vector-search.distribute.enabled",

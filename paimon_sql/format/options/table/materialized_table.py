@@ -39,10 +39,7 @@ MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION = string(
     "materialized-table.refresh-handler-description", None, "The Flink job that refreshes the table."
 )
 MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES = string(
-    "materialized-table.refresh-handler-bytes",
-    None,
-    "How Flink finds that job, in Base64.",
-    scope=Scope.FLINK,
+    "materialized-table.refresh-handler-bytes", None, "How Flink finds that job, in Base64.", scope=Scope.FLINK
 )
 MATERIALIZED_TABLE_REFRESH_ON_CREATE = boolean(
     "materialized-table.refresh-on-create", "true", "Whether a materialized table is refreshed when it is created."

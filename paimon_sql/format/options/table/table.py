@@ -12,10 +12,7 @@ TYPE = choice(
     immutable=True,
 )
 PRIMARY_KEY = string(
-    "primary-key",
-    None,
-    "The primary key columns, comma-separated, if the DDL does not define them.",
-    immutable=True,
+    "primary-key", None, "The primary key columns, comma-separated, if the DDL does not define them.", immutable=True
 )
 PRIMARY_KEY_NULLABLE = boolean(
     "primary-key.nullable",

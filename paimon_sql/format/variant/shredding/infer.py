@@ -16,7 +16,7 @@ import pyarrow as pa
 from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.variant.scalars import DECIMALS, INTEGERS, Integers, decimal_numbers, digits, whole_numbers
-from paimon_sql.format.variant.shredding.shred import values_of
+from paimon_sql.format.variant.shredding.shred import row_type, values_of
 from paimon_sql.format.variant.values import Basic, Primitive, Values
 
 _MAX_FIELDS = 1000
@@ -176,8 +176,7 @@ def final(found: Seen | None, min_count: int, budget: Budget) -> t.DataType:
 
 def row_of(fields: Sequence[tuple[str, t.DataType]]) -> t.DataType:
     """The ROW of fields; VARIANT if there are none."""
-    columns = tuple(t.DataField(i, name, kind) for i, (name, kind) in enumerate(fields))
-    return t.RowType(True, columns) if columns else UNSHREDDED
+    return row_type(fields) if fields else UNSHREDDED
 
 
 def widened(kind: t.DataType) -> t.DataType:

@@ -6,6 +6,7 @@ that are not shredded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,6 +142,11 @@ def group_type(shape: t.DataType, *, top: bool = False, in_object: bool = False)
     columns.append((VALUE, t.bytes_type(inside is not None or in_object)))
     if inside is not None:
         columns.append((TYPED_VALUE, inside))
+    return row_type(columns)
+
+
+def row_type(columns: Sequence[tuple[str, t.DataType]]) -> t.RowType:
+    """The ROW of columns with ids from 0 on."""
     return t.RowType(True, tuple(t.DataField(i, name, kind) for i, (name, kind) in enumerate(columns)))
 
 
@@ -149,13 +155,8 @@ def _typed_type(shape: t.DataType) -> t.DataType | None:
         case t.VariantType():
             return None
         case t.RowType() if shape.fields:
-            return t.RowType(
-                True,
-                tuple(
-                    t.DataField(i, f.name, group_type(f.type, in_object=True).as_nullable(False))
-                    for i, f in enumerate(shape.fields)
-                ),
-            )
+            groups = [(f.name, group_type(f.type, in_object=True).as_nullable(False)) for f in shape.fields]
+            return row_type(groups)
         case t.ArrayType():
             return t.ArrayType(True, group_type(shape.element).as_nullable(False))
         case _ if is_scalar(shape):
