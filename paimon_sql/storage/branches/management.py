@@ -40,12 +40,7 @@ from paimon_sql.storage.table.snapshot_history import without_lost_changelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot
 
-NAMING_OPTIONS = (
-    SCAN_FALLBACK_BRANCH,
-    SCAN_PRIMARY_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
-    SCAN_FALLBACK_DELTA_BRANCH,
-)
+NAMING_OPTIONS = (SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH, SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH)
 """The options of a table that refer to one of its branches."""
 
 _DAY_MILLIS = 24 * 60 * 60 * 1000

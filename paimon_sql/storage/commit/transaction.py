@@ -173,11 +173,7 @@ class Transaction:
             self.outcome = Outcome.NOT_COMMITTED
 
     def commit(
-        self,
-        kind: CommitKind,
-        changes: Callable[[Snapshot | None], Changes],
-        *,
-        merge: Merge = merge_manifests,
+        self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], *, merge: Merge = merge_manifests
     ) -> Snapshot:
         """Commit changes, which may depend on the snapshot that they are committed on.
 

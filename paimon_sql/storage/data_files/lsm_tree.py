@@ -82,11 +82,7 @@ def key_ranks(schema: TableSchema, files: Sequence[DataFileMeta]) -> tuple[np.nd
 
 
 def _section(
-    files: Sequence[DataFileMeta],
-    members: Sequence[int],
-    low: np.ndarray,
-    high: np.ndarray,
-    ages: Sequence[int] | None,
+    files: Sequence[DataFileMeta], members: Sequence[int], low: np.ndarray, high: np.ndarray, ages: Sequence[int] | None
 ) -> Section:
     """Form the sorted runs of a section; members are in the order of their min keys.
 

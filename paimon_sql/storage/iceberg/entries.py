@@ -122,11 +122,7 @@ def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, obj
 
 
 def deletion_entries(
-    table: Table,
-    indexes: Iterable[IndexManifestEntry],
-    snapshot_id: int,
-    located: Located,
-    known: Mapping[str, object],
+    table: Table, indexes: Iterable[IndexManifestEntry], snapshot_id: int, located: Located, known: Mapping[str, object]
 ) -> list[Entry]:
     """Return the entries of all deletion vectors of a snapshot.
 

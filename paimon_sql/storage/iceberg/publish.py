@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
-from paimon_sql.format.iceberg.manifests import (
-    ROW_LINEAGE,
-    Content,
-    ManifestFile,
-    ManifestFormat,
-    write_manifest_list,
-)
+from paimon_sql.format.iceberg.manifests import ROW_LINEAGE, Content, ManifestFile, ManifestFormat, write_manifest_list
 from paimon_sql.format.iceberg.schemas import (
     FIRST_PARTITION_ID,
     IcebergStruct,
@@ -31,12 +25,7 @@ from paimon_sql.format.iceberg.schemas import (
     partition_spec,
     reads_as,
 )
-from paimon_sql.format.iceberg.table_metadata import (
-    COMMIT_IDENTITY,
-    IcebergSnapshot,
-    TableMetadata,
-    commit_identity,
-)
+from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, IcebergSnapshot, TableMetadata, commit_identity
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot

@@ -74,14 +74,7 @@ class FastForwardPlan:
     def is_empty(self) -> bool:
         """Whether table and branch are equal."""
         return not any(
-            (
-                self.dropped,
-                self.added,
-                self.dropped_tags,
-                self.added_tags,
-                self.dropped_schemas,
-                self.added_schemas,
-            )
+            (self.dropped, self.added, self.dropped_tags, self.added_tags, self.dropped_schemas, self.added_schemas)
         )
 
 

@@ -157,10 +157,7 @@ def _refuse_schemas(source: Table, target: Table, files: Iterable[ManifestEntry]
     for number in sorted({e.file.schema_id for e in files}):
         written = source.schemas.get(number)
         own = target.schemas.get(number) if number in known else None
-        if own is None or (own.fields, own.partition_keys) != (
-            written.fields,
-            written.partition_keys,
-        ):
+        if own is None or (own.fields, own.partition_keys) != (written.fields, written.partition_keys):
             raise InvalidInputError(
                 f"{source.name} has files written under schema {number}, which {target.name} does not have in the same"
                 " form.",

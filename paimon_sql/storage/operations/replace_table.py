@@ -89,10 +89,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
     try:
         # All files are replaced, for the old ones have other columns.
         made = operations.overwrite(
-            transaction,
-            messages,
-            lambda latest: overwritten(table, latest, everything, []),
-            even_if_empty=True,
+            transaction, messages, lambda latest: overwritten(table, latest, everything, []), even_if_empty=True
         )
     except BaseException:
         if transaction.outcome is Outcome.OPEN:

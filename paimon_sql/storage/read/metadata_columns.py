@@ -97,14 +97,7 @@ def read_with_metadata(
         if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
             ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
         batches = reader(
-            table,
-            split.partition,
-            split.bucket,
-            file,
-            read,
-            predicate=predicate,
-            deletion=deletion,
-            row_ranges=ranges,
+            table, split.partition, split.bucket, file, read, predicate=predicate, deletion=deletion, row_ranges=ranges
         )
         for positions, batch in batches:
             tracked = {name: batch.column(name) for name in metadata.tracked}

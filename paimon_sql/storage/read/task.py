@@ -120,11 +120,7 @@ class ReadTask:
 
 @singledispatch
 def _rows_of(
-    split: Split,
-    table: Table,
-    columns: Sequence[str],
-    predicate: Predicate | None,
-    row_ids: Predicate | None,
+    split: Split, table: Table, columns: Sequence[str], predicate: Predicate | None, row_ids: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
     """Read a split of any kind; the conditions may be applied in part."""
     if split.raw:

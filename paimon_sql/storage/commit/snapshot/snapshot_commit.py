@@ -317,12 +317,7 @@ class Standing(Enum):
 
 
 def standing_of(
-    table: Table,
-    snapshot: Snapshot,
-    base: Snapshot | None,
-    added: Iterable[ManifestEntry],
-    *,
-    was_created: bool = True,
+    table: Table, snapshot: Snapshot, base: Snapshot | None, added: Iterable[ManifestEntry], *, was_created: bool = True
 ) -> Standing:
     """Determine whether a snapshot that this process created is in the history, after its base.
 

@@ -20,11 +20,7 @@ from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
-from paimon_sql.storage.retention.retained_references import (
-    RetainedReference,
-    changelogs_of,
-    references_of_branches,
-)
+from paimon_sql.storage.retention.retained_references import RetainedReference, changelogs_of, references_of_branches
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
@@ -146,10 +142,7 @@ class UsageScan:
         if changelog_list:
             metas = self._listed(changelog_list)
             return Needs(changelog=metas, names=frozenset({changelog_list, *(m.file_name for m in metas)}))
-        base, delta = (
-            self._listed(changelog.base_manifest_list),
-            self._listed(changelog.delta_manifest_list),
-        )
+        base, delta = (self._listed(changelog.base_manifest_list), self._listed(changelog.delta_manifest_list))
         lists = {changelog.base_manifest_list, changelog.delta_manifest_list}
         return Needs(rows=delta, names=frozenset(lists).union(m.file_name for m in (*base, *delta)))
 

@@ -63,12 +63,7 @@ class ExpirationResult:
 
 
 def expire_snapshots(
-    table: Table,
-    retention: Retention,
-    *,
-    dry_run: bool = False,
-    leftovers: bool = True,
-    now_millis: int | None = None,
+    table: Table, retention: Retention, *, dry_run: bool = False, leftovers: bool = True, now_millis: int | None = None
 ) -> ExpirationResult:
     """Expire snapshots, and delete the files that nothing else needs.
 
@@ -124,13 +119,7 @@ def expire_snapshots(
 
 
 def _round(
-    table: Table,
-    seen: SnapshotView,
-    ids: Sequence[int],
-    rest: Sequence[int],
-    *,
-    keeps_changelog: bool,
-    dry_run: bool,
+    table: Table, seen: SnapshotView, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
 ) -> ExpirationPlan | None:
     """Run one round; return its plan, None if a concurrent expiration has advanced further."""
     views = chain([seen], (SnapshotView(table.snapshots) for _ in count()))  # each further attempt reads anew
