@@ -179,6 +179,12 @@ def partition_values(table: Table, partitions: pa.Array) -> dict[str, pa.Array]:
     return {f.name: a for f, a in zip(fields, arrays, strict=True)}
 
 
+def partition_row(table: Table, partition: bytes, columns: Collection[str]) -> dict[str, pa.Scalar]:
+    """Return the values of a serialized partition, of those partition columns that are among ``columns``."""
+    values = partition_values(table, pa.array([partition], pa.binary()))
+    return {name: value[0] for name, value in values.items() if name in columns}
+
+
 def _prune_manifests(
     table: Table, manifests: Sequence[ManifestFileMeta], predicate: Predicate | None
 ) -> list[ManifestFileMeta]:

@@ -12,6 +12,7 @@ the file. Files with moved rows store both columns; a null in them means the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import singledispatch
 from types import MappingProxyType
 
@@ -30,10 +31,10 @@ from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRAC
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, RowType, string_type
 from paimon_sql.storage.data_files.live_files import Deletion, partition_values
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.read.readers.data_evolution import read_wanted, rows_with_ids
-from paimon_sql.storage.read.readers.data_file import RowRanges, read_with_positions
+from paimon_sql.storage.read.readers.data_evolution import read_wanted
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.read.readers.merge import read_merged
-from paimon_sql.storage.read.readers.splits import read_postponed
+from paimon_sql.storage.read.readers.splits import read_postponed, reader_of
 from paimon_sql.storage.scan.postponed import PostponedSplit
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
@@ -91,15 +92,8 @@ def read_with_metadata(
         return
     for file in split.files:
         path = table.locations.data_file(split.partition, split.bucket, file)
-        deletion = split.deletions.get(file.file_name)
-        reader = read_tracked if metadata.tracked else read_with_positions
-        ranges = None
-        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
-            ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
-        batches = reader(
-            table, split.partition, split.bucket, file, read, predicate=predicate, deletion=deletion, row_ranges=ranges
-        )
-        for positions, batch in batches:
+        reader = reader_of(table, split, file, read, predicate, row_ids)
+        for positions, batch in read_tracked(reader) if metadata.tracked else reader.with_positions():
             tracked = {name: batch.column(name) for name in metadata.tracked}
             yield metadata.appended_to(batch.select(list(columns)), batch.num_rows, path, positions, tracked)
 
@@ -176,26 +170,10 @@ def is_tracked(schema: TableSchema) -> bool:
     return bool(TableOptions(schema.options).get(ROW_TRACKING_ENABLED))
 
 
-def read_tracked(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    *,
-    predicate: Predicate | None = None,
-    deletion: Deletion | None = None,
-    row_ranges: RowRanges | None = None,
-) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
-
-    Args: as of `read_with_positions`.
-    """
-    names = [*columns, *(f.name for f in TRACKED)]
-    read = read_with_positions(
-        table, partition, bucket, file, names, predicate=predicate, deletion=deletion, row_ranges=row_ranges
-    )
-    for positions, rows in read:
+def read_tracked(reader: DataFileReader) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns."""
+    names, file = [*reader.columns, *(f.name for f in TRACKED)], reader.file
+    for positions, rows in replace(reader, columns=names).with_positions():
         first = file.first_row_id
         ids = pa.nulls(len(positions), pa.int64()) if first is None else pa.array(positions + first)
         numbers = pa.array(np.full(len(positions), file.max_sequence_number, dtype=np.int64))
@@ -211,7 +189,7 @@ def rows_to_move(
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """Read a data file to copy its rows into another one, with their ids if the table tracks rows.
 
-    Returns: as `read_with_positions`.
+    Returns: as `DataFileReader.with_positions`.
     """
-    reader = read_tracked if is_tracked(table.schema) else read_with_positions
-    return reader(table, partition, bucket, file, table.schema.names, deletion=deletion)
+    reader = DataFileReader(table, partition, bucket, file, table.schema.names, deletion=deletion)
+    return read_tracked(reader) if is_tracked(table.schema) else reader.with_positions()

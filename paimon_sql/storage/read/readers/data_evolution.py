@@ -26,7 +26,7 @@ from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjunc
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, batch_of
 from paimon_sql.storage.read.blobs import BlobColumn
-from paimon_sql.storage.read.readers.data_file import RowRanges, read_contiguous, wanted_fields
+from paimon_sql.storage.read.readers.data_file import DataFileReader, RowRanges, wanted_fields
 from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
@@ -212,10 +212,10 @@ class _Reading:
             end = start + file.row_count
             own = None if ranges is None else _within(ranges, start, end)
             if own is None or own:
-                read = read_contiguous(
+                reader = DataFileReader(
                     self.table, self.partition, self.bucket, file, self.source.columns, row_ranges=own
                 )
-                for first, rows in read:
+                for first, rows in reader.contiguous():
                     if rows.num_rows:
                         yield start + first, rows
 
