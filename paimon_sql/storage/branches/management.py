@@ -16,6 +16,7 @@ from paimon_sql.errors import (
     InvalidInputError,
     InvalidOptionError,
     NoSuchSnapshotError,
+    NotFoundError,
     UnsupportedError,
 )
 from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, SNAPSHOT, TAG
@@ -88,6 +89,22 @@ def branch_of(table: Table, name: str) -> Table:
             remedy="Delete the branch.",
         )
     return replace(other, schema=schema)
+
+
+def branch_of_option(table: Table, name: str, key: str) -> Table:
+    """Return the branch that an option names, in the table's read mode.
+
+    Raises:
+        InvalidOptionError: the branch does not exist.
+    """
+    try:
+        return replace(branch_of(table, name), read_optimized=table.read_optimized)
+    except NotFoundError as error:
+        raise InvalidOptionError(
+            f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
+            key=key,
+            remedy="Unset the option, or create the branch.",
+        ) from error
 
 
 def check_named_branches(schema: TableSchema, branches: BranchManager, before: TableSchema | None = None) -> None:

@@ -7,7 +7,7 @@ all entries. What statistics say depends on the table's layout.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,11 @@ class LiveFiles:
         """The distinct serialized partitions of the files."""
         found: list[bytes] = pc.unique(self.entries["partition"]).to_pylist()
         return found
+
+    def narrowed(self, entries: pa.Table) -> LiveFiles:
+        """Return only these of the files, with the metrics of reading them."""
+        metrics = replace(self.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
+        return replace(self, entries=entries, metrics=metrics)
 
 
 def live_files(

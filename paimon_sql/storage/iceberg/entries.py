@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -122,7 +122,7 @@ def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, obj
 
 
 def deletion_entries(
-    table: Table, indexes: Iterable[IndexManifestEntry], snapshot_id: int, located: Located, known: Mapping[str, object]
+    table: Table, indexes: Iterable[IndexManifestEntry], snapshot_id: int, located: Located, known: Collection[str]
 ) -> list[Entry]:
     """Return the entries of all deletion vectors of a snapshot.
 
@@ -168,17 +168,6 @@ def deletion_entries(
             for r in ranges
         ]
     return found
-
-
-def file_names(files: pa.Table) -> list[str]:
-    """Return the file names, which are unique."""
-    names: list[str] = files["file_name"].to_pylist()
-    return names
-
-
-def without(files: pa.Table, names: Iterable[str]) -> pa.Table:
-    """Return the files without those of these names."""
-    return files.filter(pc.invert(pc.is_in(files["file_name"], value_set=pa.array(sorted(names), pa.string()))))
 
 
 MIN_LEVEL = "paimon-least-level"

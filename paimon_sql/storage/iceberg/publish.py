@@ -309,13 +309,15 @@ class Publication:
         manifests += self.writer.write(entries, Content.DATA, commit.id)
         if is_last:
             manifests = compacted(self.writer, manifests, commit.id)
+        deletes = before.of(Content.DELETES)
         if commit.index_manifest != before.paimon.index_manifest:
-            deletes = self._deletions(commit, self._known_vectors(before))
-        else:
-            deletes = before.of(Content.DELETES)
-        operation = _operation(commit.commit_kind) if removal.names else "append"
+            known = {e["data_file"]["file_path"] for m in deletes for e in self.writer.read(m)}
+            deletes = self._deletions(commit, known)
+        operation = "append"
+        if removal.names:
+            operation = "replace" if commit.commit_kind is CommitKind.COMPACT else "overwrite"
         size = before.snapshot.total("files-size")  # missing in those of older versions of Java's connector
-        total_size = {} if size is None else {"total-files-size": size + _sum(new, "file_size") - removal.size}
+        total_size = {} if size is None else {"total-files-size": str(size + _sum(new, "file_size") - removal.size)}
         state = self._state(
             commit,
             [*manifests, *deletes],
@@ -326,7 +328,7 @@ class Publication:
                 **_counts("added", len(new), _sum(new, "row_count"), _sum(new, "file_size")),
                 **_counts("deleted", len(removal.names), removal.rows, removal.size),
                 "changed-partition-count": str(len(pc.unique(seen["partition"]))),
-                **{name: str(total) for name, total in total_size.items()},
+                **total_size,
             },
         )
         self._check_total(state, commit)
@@ -344,9 +346,6 @@ class Publication:
         tables = self.table.manifests.read_all([m.file_name for m in manifests])
         return pa.concat_tables(tables) if tables else MANIFEST_SCHEMA.empty_table()
 
-    def _known_vectors(self, before: _State) -> set[str]:
-        return {e["data_file"]["file_path"] for m in before.of(Content.DELETES) for e in self.writer.read(m)}
-
     def _deletions(self, commit: Snapshot, known: set[str]) -> list[ManifestFile]:
         """Return the manifests of a snapshot's deletion vectors."""
         indexes = index_entries(self.table, commit)
@@ -361,7 +360,7 @@ class Publication:
                     " compact the table fully.",
                 )
             return []
-        entries = deletion_entries(self.table, indexes, commit.id, self._located, dict.fromkeys(known))
+        entries = deletion_entries(self.table, indexes, commit.id, self._located, known)
         return self.writer.write(entries, Content.DELETES, commit.id)
 
     def _from_all_files(self, newest: TableMetadata | None, commit: Snapshot) -> _State:
@@ -512,10 +511,10 @@ class Publication:
             return
         # Manifests are inherited from snapshot to snapshot: the neighbours of dropped ones have all that are needed.
         ids = [s.id for s in dropped]
+        below = max((s.id for s in now if s.id < ids[0]), default=None)
+        above = min((s.id for s in now if s.id > ids[-1]), default=None)
         neighbours = {
-            s.manifest_list
-            for s in now
-            if s is now[-1] or s.id in (_below(now, ids[0]), _above(now, ids[-1])) or min(ids) < s.id < max(ids)
+            s.manifest_list for s in now if s is now[-1] or s.id in (below, above) or min(ids) < s.id < max(ids)
         }
         needed = set().union(*(paths_of(self.store.read_list(path)) for path in neighbours))
         unused: set[str] = set()
@@ -525,28 +524,18 @@ class Publication:
         self.store.delete([*unused, *(s.manifest_list for s in dropped)])
 
 
-def _below(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:
-    return max((s.id for s in snapshots if s.id < snapshot_id), default=None)
-
-
-def _above(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:
-    return min((s.id for s in snapshots if s.id > snapshot_id), default=None)
-
-
 def _plain(path: str) -> str:
     return "".join(without_scheme(path)).rstrip("/")
-
-
-def _operation(kind: CommitKind) -> str:
-    return "replace" if kind is CommitKind.COMPACT else "overwrite"
 
 
 def _sum(files: pa.Table, column: str) -> int:
     return int(pc.sum(files[column]).as_py() or 0)
 
 
-_NAMES = {"added": ("added-data-files", "added-records", "added-files-size")}
-_NAMES["deleted"] = ("deleted-data-files", "deleted-records", "removed-files-size")
+_NAMES = {
+    "added": ("added-data-files", "added-records", "added-files-size"),
+    "deleted": ("deleted-data-files", "deleted-records", "removed-files-size"),
+}
 
 
 def _counts(what: str, *numbers: int) -> dict[str, str]:

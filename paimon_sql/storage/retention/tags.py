@@ -16,7 +16,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
-from paimon_sql.storage.retention.plan import add_indexes, add_manifests, add_unused, distinct_files
+from paimon_sql.storage.retention.plan import add_indexes, add_manifests, add_unused, distinct_files, sizes_of_lists
 from paimon_sql.storage.retention.retained_references import (
     RetainedReference,
     changelogs_of,
@@ -76,11 +76,7 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
     live = distinct_files([live_entries(table, snapshot)])
     uses = uses_of(table, references, changelogs, named_files(live))
     add_unused(table, files, live, uses)
-    lists = {
-        snapshot.base_manifest_list: snapshot.base_manifest_list_size or 0,
-        snapshot.delta_manifest_list: snapshot.delta_manifest_list_size or 0,
-    }
-    add_manifests(table, files, lists, uses)
+    add_manifests(table, files, sizes_of_lists(snapshot), uses)
     add_indexes(table, files, snapshot, uses)
     return files
 

@@ -150,9 +150,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
                 time.sleep(_PAUSE * lookup)
             try:
                 # If the history has gone on, the file was created after the lookup, or has been deleted since.
-                stored = self._stored(snapshot.id)
+                stored = _stored(self.table, snapshot.id)
                 if stored is None and self._may_have_reached(snapshot.id):
-                    stored = self._stored(snapshot.id)
+                    stored = _stored(self.table, snapshot.id)
                     if stored is None:
                         return Created.PERHAPS
             except (PaimonError, OSError) as error:
@@ -168,7 +168,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
             raise self._unknown(snapshot) from lost
         if lost is None:
             return Created.NO  # the concurrent snapshot has been deleted since
-        raise _as_paimon_error(lost, path) from None
+        if isinstance(lost, PaimonError):
+            raise lost from None
+        raise PaimonError(f"Cannot create {path}: {lost}.") from None
 
     def _looked_after(
         self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry], created: Created
@@ -182,7 +184,8 @@ class RenamingSnapshotCommit(SnapshotCommit):
         try:
             was_created = created is Created.YES
             standing = standing_of(self.table, snapshot, base, entries, was_created=was_created)
-            withdrawn = standing in (Standing.OVERTAKEN, Standing.NO_TABLE) and self._withdraw(snapshot)
+            is_late = standing in (Standing.OVERTAKEN, Standing.NO_TABLE)
+            withdrawn = is_late and self.table.snapshots.remove(snapshot, durable=True)
         except (PaimonError, OSError) as error:
             raise self._unknown(snapshot) from error
         if standing is Standing.UNDECIDED or (created is Created.PERHAPS and standing is not Standing.IN_HISTORY):
@@ -205,26 +208,12 @@ class RenamingSnapshotCommit(SnapshotCommit):
         with suppress(PaimonError, OSError):
             self._looked_after(snapshot, base, entries, Created.PERHAPS)
 
-    def _withdraw(self, snapshot: Snapshot) -> bool:
-        """Delete the snapshot's file, if it is this snapshot's; return whether it was."""
-        return self.table.snapshots.remove(snapshot, durable=True)
-
-    def _stored(self, snapshot_id: int) -> Snapshot | None:
-        directory = self.table.snapshots.directory
-        try:
-            return parse_snapshot(directory.read(snapshot_id), directory.path(snapshot_id))
-        except MissingFileError:
-            return None
-
     def _advance_hints(self, snapshot: Snapshot) -> None:
-        # The snapshot is committed: a hint that cannot be written does not fail the statement.
         directory = self.table.snapshots.directory
-        try:
+        with suppress(PaimonError, OSError):  # the snapshot is committed: a missing hint does not fail the statement
             directory.advance_hint(LATEST, snapshot.id)
             if snapshot.id == FIRST_SNAPSHOT_ID:
                 directory.advance_hint(EARLIEST, snapshot.id)
-        except (PaimonError, OSError):
-            return
 
 
 class CatalogSnapshotCommit(SnapshotCommit):
@@ -270,13 +259,6 @@ def snapshot_commit_of(table: Table) -> SnapshotCommit:
     if table.version_management is None:
         return RenamingSnapshotCommit(table)
     return CatalogSnapshotCommit(table, table.version_management)
-
-
-def _as_paimon_error(error: PaimonError | OSError, path: str) -> PaimonError:
-    """Return the error of a file system that certainly created nothing."""
-    if isinstance(error, PaimonError):
-        return error
-    return PaimonError(f"Cannot create {path}: {error}.")
 
 
 def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[PartitionChange]:

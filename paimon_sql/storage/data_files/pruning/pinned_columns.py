@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,7 +59,4 @@ def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate |
 
 
 def _combinations(values: Sequence[pa.Array]) -> int:
-    count = 1
-    for array in values:
-        count *= max(1, len(array))
-    return count
+    return math.prod(max(1, len(array)) for array in values)

@@ -9,32 +9,24 @@ from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidOptionError, NotFoundError
+from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import (
     SCAN_FALLBACK_BRANCH,
-    SCAN_FALLBACK_DELTA_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
     SCAN_MODE,
     SCAN_PRIMARY_BRANCH,
     SCAN_TIMESTAMP,
     SCAN_TIMESTAMP_MILLIS,
 )
 from paimon_sql.format.text.instants import parse_instant
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.management import NAMING_OPTIONS, branch_of_option
 from paimon_sql.storage.data_files.live_files import LiveFiles, live_files, partition_predicate
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
 
-OTHER_BRANCHES = frozenset(
-    option.key
-    for option in (
-        *(SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH),
-        *(SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH),
-    )
-)
+OTHER_BRANCHES = frozenset(option.key for option in NAMING_OPTIONS)
 """The options that name another branch to read together with the table's own."""
 
 
@@ -63,7 +55,9 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     name = table.options.get(option)
     if not name or name == table.branch:
         return [own]
-    other = _other(table, name, option.key)
+    other = branch_of_option(table, name, option.key)
+    options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
+    other = replace(other, schema=replace(other.schema, options=options))
     snapshot = snapshot_of_other_branch(table, version, other)
     if version.travelled and snapshot is not None:
         other = other.at_schema(snapshot.schema_id)
@@ -73,20 +67,6 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     # A partition counts as present even if none of its rows satisfies the condition.
     present = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
     return [first, replace(second, live=without(second.live, present))]
-
-
-def _other(table: Table, name: str, key: str) -> Table:
-    try:
-        other = branch_of(table, name)
-    except NotFoundError as error:
-        raise InvalidOptionError(
-            f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
-            key=key,
-            remedy="Unset the option, or create the branch.",
-        ) from error
-    options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
-    schema = replace(other.schema, options=options)
-    return replace(other, schema=schema, read_optimized=table.read_optimized)
 
 
 def snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
@@ -120,6 +100,4 @@ def check_columns(table: Table, other: Table, key: str) -> None:
 def without(live: LiveFiles, held: LiveFiles) -> LiveFiles:
     """The files of partitions that another read has no file of."""
     taken = held.entries["partition"].combine_chunks().unique()
-    entries = live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken)))
-    metrics = replace(live.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
-    return replace(live, entries=entries, metrics=metrics)
+    return live.narrowed(live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken))))

@@ -59,10 +59,7 @@ def in_scanned_bucket(table: Table, entries: pa.Table) -> pa.Table:
 def live_in_scanned_bucket(table: Table, live: LiveFiles) -> LiveFiles:
     """The live files of the bucket that the read names, as `in_scanned_bucket`."""
     entries = in_scanned_bucket(table, live.entries)
-    if entries is live.entries:
-        return live
-    metrics = replace(live.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
-    return replace(live, entries=entries, metrics=metrics)
+    return live if entries is live.entries else live.narrowed(entries)
 
 
 _WHOLE_BUCKET = 1 << 62
