@@ -23,6 +23,7 @@ from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.branches.management import branch_of_option
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.table import Table
 
@@ -194,10 +195,7 @@ class Timeline:
 
 def _by_group(places: Iterable[ChainPosition]) -> dict[Values, list[ChainPosition]]:
     """Group partitions by chain, in order."""
-    groups: dict[Values, list[ChainPosition]] = {}
-    for place in places:
-        if place.chain is not None:
-            groups.setdefault(place.group, []).append(place)
+    groups = grouped((place.group, place) for place in places if place.chain is not None)
     for members in groups.values():
         members.sort(key=_chain_key)
     return groups

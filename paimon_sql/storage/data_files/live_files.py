@@ -6,9 +6,11 @@ all entries. What statistics say depends on the table's layout.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
+from operator import add
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,14 @@ from paimon_sql.format.bytes.bounded import check_range, decoding
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_files import DeletionVector, read_deletion_vector
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
-from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, entries, merge_entries
+from paimon_sql.format.metadata.manifest import (
+    MANIFEST_SCHEMA,
+    FileKind,
+    ManifestEntry,
+    ManifestFileMeta,
+    entries,
+    merge_entries,
+)
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups
@@ -29,6 +38,9 @@ from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.table.distributed_manifests import read_manifests
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @dataclass
@@ -41,6 +53,9 @@ class ScanMetrics:
     files_read: int = 0
     bytes_read: int = 0
     seconds: float = 0.0
+
+    def __add__(self, other: ScanMetrics) -> ScanMetrics:
+        return ScanMetrics(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
@@ -221,6 +236,19 @@ def partition_stats(table: Table, entries: pa.Table, column: str) -> ColumnStats
     return ColumnStats(values, values, nulls, rows)
 
 
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of each key, both in the order of their first occurrence."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def by_bucket(found: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[DataFileMeta]]:
+    """Return the files of entries by partition and bucket."""
+    return grouped(((e.partition, e.bucket), e.file) for e in found)
+
+
 @dataclass(frozen=True)
 class BucketedGroup:
     """A file group and its bucket."""
@@ -244,10 +272,8 @@ def bucketed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicat
 
 def bucketed_groups_of(table: Table, live: pa.Table) -> list[BucketedGroup]:
     """Return the groups of live files in the order of row ids, without statistics."""
-    by_bucket: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in entries(live):
-        by_bucket.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
-    found = [BucketedGroup(*key, group) for key, files in by_bucket.items() for group in file_groups(table, files)[0]]
+    buckets = grouped(((e.partition, e.bucket, e.total_buckets), e.file.without_stats()) for e in entries(live))
+    found = [BucketedGroup(*key, group) for key, files in buckets.items() for group in file_groups(table, files)[0]]
     return sorted(found, key=lambda p: p.group.first_row_id)
 
 

@@ -91,7 +91,7 @@ def _section(
 def age(file: DataFileMeta) -> tuple[int, int, int, int, str]:
     """Return the sort key of the files of one bucket: older files first, which lose ties of the sequence number.
 
-    Files of concurrent commits with equal sequence numbers are in commit order (`commit/checks/commit_order.py`).
+    Files of concurrent commits with equal sequence numbers are in commit order (`KeyCommits.in_commit_order`).
     """
     created = file.creation_time_millis or 0
     return (-file.level, file.max_sequence_number, file.min_sequence_number, created, file.file_name)

@@ -29,16 +29,7 @@ from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, IcebergSna
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
-from paimon_sql.format.options.table.iceberg import (
-    METADATA_ICEBERG_DELETE_AFTER_COMMIT,
-    METADATA_ICEBERG_FORMAT_VERSION,
-    METADATA_ICEBERG_MANIFEST_COMPRESSION,
-    METADATA_ICEBERG_MANIFEST_LEGACY_VERSION,
-    METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX,
-    METADATA_ICEBERG_STORAGE,
-    METADATA_ICEBERG_TABLE_PROPERTIES,
-    REST_CATALOG,
-)
+from paimon_sql.format.options.table import iceberg as iceberg_options
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.live_files import live_files
@@ -163,7 +154,7 @@ class Publication:
 
     @cached_property
     def format_version(self) -> int:
-        version: int = self.table.options.get(METADATA_ICEBERG_FORMAT_VERSION)
+        version: int = self.table.options.get(iceberg_options.METADATA_ICEBERG_FORMAT_VERSION)
         return version
 
     @cached_property
@@ -180,7 +171,7 @@ class Publication:
         form = ManifestFormat(
             self.schema.partition_fields,
             self.format_version,
-            self.table.options.get(METADATA_ICEBERG_MANIFEST_COMPRESSION),
+            self.table.options.get(iceberg_options.METADATA_ICEBERG_MANIFEST_COMPRESSION),
             iceberg_schema(self.schema, self.format_version),
             partition_spec(self.schema),
         )
@@ -396,8 +387,8 @@ class Publication:
         data = write_manifest_list(
             manifests,
             format_version=self.format_version,
-            compression=self.table.options.get(METADATA_ICEBERG_MANIFEST_COMPRESSION),
-            legacy=self.table.options.get(METADATA_ICEBERG_MANIFEST_LEGACY_VERSION),
+            compression=self.table.options.get(iceberg_options.METADATA_ICEBERG_MANIFEST_COMPRESSION),
+            legacy=self.table.options.get(iceberg_options.METADATA_ICEBERG_MANIFEST_LEGACY_VERSION),
             snapshot_id=commit.id,
             parent_id=parent_id,
         )
@@ -435,7 +426,7 @@ class Publication:
         """Return the table metadata for these snapshots, of which the last is current."""
         schema_ids = sorted({self.schema.id, *(s.schema_id for s in snapshots)})
         tags = {t.name: t.snapshot.id for t in self._tags if self._has_commit(t.snapshot, snapshots)}
-        given = self.table.options.matching(METADATA_ICEBERG_TABLE_PROPERTIES)
+        given = self.table.options.matching(iceberg_options.METADATA_ICEBERG_TABLE_PROPERTIES)
         properties = {name: text for (name,), text in given if text is not None}
         highest = max(s.highest_field_id for s in self.table.schemas.all())
         return TableMetadata(
@@ -493,9 +484,9 @@ class Publication:
     ) -> None:
         abandoned = [v for v in versions if v > version]
         old = [v for v in versions if v < version]
-        if self.table.options.get(METADATA_ICEBERG_DELETE_AFTER_COMMIT):
-            max_versions = self.table.options.get(METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
-            if self.table.options.get(METADATA_ICEBERG_STORAGE) == REST_CATALOG:
+        if self.table.options.get(iceberg_options.METADATA_ICEBERG_DELETE_AFTER_COMMIT):
+            max_versions = self.table.options.get(iceberg_options.METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
+            if self.table.options.get(iceberg_options.METADATA_ICEBERG_STORAGE) == iceberg_options.REST_CATALOG:
                 max_versions = max(max_versions, 1)  # readers of the catalog may have started with the previous one
             abandoned += old[: len(old) - max_versions] if max_versions else old
         self.store.delete_versions(abandoned)

@@ -22,7 +22,7 @@ from paimon_sql.errors import AnswerLostError, CommitUnknownError, MissingFileEr
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_snapshot
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.metadata.catalog_environment import PartitionChange, VersionManagement
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
@@ -263,10 +263,7 @@ def snapshot_commit_of(table: Table) -> SnapshotCommit:
 
 def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[PartitionChange]:
     """Return the statistics that a commit adds to each partition."""
-    found: dict[bytes, list[ManifestEntry]] = {}
-    for entry in entries:
-        found.setdefault(entry.partition, []).append(entry)
-    paths = PartitionPaths.of(table.schema)
+    found, paths = grouped((e.partition, e) for e in entries), PartitionPaths.of(table.schema)
     return [_change(paths.spec(partition), touched) for partition, touched in found.items()]
 
 

@@ -249,16 +249,12 @@ def _in_step(
             )
         count = min(rows.num_rows for _, rows in present)
         wanted -= count
-        yield first, count, {name: column for _, rows in present for name, column in _columns(rows, count)}
+        parts = [rows.slice(0, count) for _, rows in present]
+        yield first, count, {name: part.column(name) for part in parts for name in part.schema.names}
         heads = [
             (at + count, rows.slice(count)) if rows.num_rows > count else next(side, None)
             for (at, rows), side in zip(present, sides, strict=True)
         ]
-
-
-def _columns(rows: pa.RecordBatch, count: int) -> Iterator[tuple[str, pa.Array]]:
-    part = rows.slice(0, count)
-    return zip(part.schema.names, part.columns, strict=True)
 
 
 _MAX_RANGES = 1024
