@@ -123,19 +123,19 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
             )
 
 
-def with_branch(table: Table, asked: str | None = None) -> Table:
+def with_branch(table: Table, given: str | None = None) -> Table:
     """Return the table on the branch set by the statement, the session or its option ``branch``.
 
     A branch in the table's name (``t$branch_b``) takes precedence.
 
     Args:
         table: the table by its name, without options of the statement or session.
-        asked: the branch set by the statement or session.
+        given: the branch set by the statement or session.
 
     Raises:
         NotFoundError: the branch does not exist.
     """
-    name = asked or table.options.get(BRANCH)
+    name = given or table.options.get(BRANCH)
     return table if table.branch != MAIN_BRANCH or name == MAIN_BRANCH else branch_of(table, name)
 
 

@@ -100,7 +100,7 @@ def live_files(
     selected = _prune_manifests(table, manifests, wanted.by_partition)
     metrics.manifests, metrics.manifests_read = len(manifests), len(selected)
     read = read_manifests(table, selected, wanted if wanted.narrows else None)
-    complete = len(selected) == len(manifests) and (read.whole or not wanted.tells_by_file)
+    complete = len(selected) == len(manifests) and (read.whole or not wanted.skips_files)
     entries = (
         merge_entries(read.tables, unmatched="refuse" if complete else "drop")
         if read.tables
@@ -133,7 +133,7 @@ class _EntryFilter:
         The statistics of a DELETE may be missing, so it is filtered by partition only.
         """
         entries = self.of_partitions(entries)
-        if not self.tells_by_file or not len(entries):
+        if not self.skips_files or not len(entries):
             return entries
         numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
         is_add = pc.equal(entries["kind"], FileKind.ADD)
@@ -147,14 +147,14 @@ class _EntryFilter:
         return partition_predicate(self.table, self.predicate)
 
     @cached_property
-    def tells_by_file(self) -> bool:
+    def skips_files(self) -> bool:
         """Whether single files can be skipped, by more than their partition."""
         return FileLayout.of(self.table).file_predicate(self.table, self.predicate) is not None
 
     @property
     def narrows(self) -> bool:
         """Whether entries of a single manifest can be filtered out."""
-        return self.by_partition is not None or self.partitions is not None or self.tells_by_file
+        return self.by_partition is not None or self.partitions is not None or self.skips_files
 
     def of_partitions(self, entries: pa.Table) -> pa.Table:
         """Return the entries of the partitions to read, evaluated exactly."""

@@ -3,10 +3,7 @@
 ``__paimon_file_path`` and ``__paimon_row_index`` are a row's data file and its position in it, from 0 on, deleted rows
 included; ``__paimon_partition`` and ``__paimon_bucket`` are those of the file. They are computed from the plan; no file
 stores them. Tables with row tracking also have ``_ROW_ID``, and ``_SEQUENCE_NUMBER``, the snapshot that changed the row
-last.
-
-In a file of new rows, ids count up from its first row id, and the sequence number is that of the snapshot that added
-the file. Files with moved rows store both columns; a null in them means the same as in a file without the columns.
+last (spec: Row Tracking).
 """
 
 from __future__ import annotations
@@ -82,9 +79,9 @@ def read_with_metadata(
     # A batch without columns has no number of rows.
     read = columns or table.schema.names[:1]
     if not split.raw:
-        if asked := _POSITION_COLUMNS & {f.name for f in hidden}:
+        if unavailable := _POSITION_COLUMNS & {f.name for f in hidden}:
             raise UnsupportedError(
-                f"{table.name}: {min(asked)} is not available for rows that are merged when they are read.",
+                f"{table.name}: {min(unavailable)} is not available for rows that are merged when they are read.",
                 remedy="Compact the table, or select only __paimon_bucket and __paimon_partition.",
             )
         for batch in read_merged(table, split, read, predicate):
@@ -171,7 +168,12 @@ def is_tracked(schema: TableSchema) -> bool:
 
 
 def read_tracked(reader: DataFileReader) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns."""
+    """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
+
+    In a file of new rows, ids count up from its first row id, and the sequence number is that of the snapshot that
+    added the file. Files with moved rows store both columns; a null in them means the same as in a file without the
+    columns.
+    """
     names, file = [*reader.columns, *(f.name for f in TRACKED)], reader.file
     for positions, rows in replace(reader, columns=names).with_positions():
         first = file.first_row_id

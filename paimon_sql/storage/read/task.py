@@ -156,7 +156,7 @@ class CommitTask:
     Attributes:
         table: the table.
         change: the split with the rows.
-        columns: the names of the wanted columns, in this order; may include those of ``TOLD``.
+        columns: the names of the wanted columns, in this order; may include those of `CHANGE_FIELDS`.
         predicate: a condition on the table's columns; other rows are dropped.
     """
 

@@ -1,7 +1,4 @@
-"""Guard tags, which retain a snapshot while a statement works with it, and the files that are deleted with a tag.
-
-A statement that is killed, or whose requests are executed late, therefore leaves nothing unreadable.
-"""
+"""Guard tags, which retain a snapshot while a statement works with it, and the files that are deleted with a tag."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ def free_tagged(table: Table, snapshot: Snapshot) -> FilesToDelete:
 
 
 def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> FilesToDelete:
-    """Return the files that only this tag retains, as `free_tagged` deletes them.
+    """Return the files that only this tag retains, as `free_tagged` deletes them (Paimon: `TagDeletion`).
 
     Args:
         table: the table or branch.
@@ -103,6 +100,7 @@ _GUARD = re.compile(
 def guard_tag(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     """Retain a snapshot in a context, by a tag with the prefix ``why``; its name is the context's value.
 
+    A statement that is killed, or whose requests are executed late, therefore leaves nothing unreadable.
     The tag of a killed process expires after a day; others must not remove it, as the process may only be suspended.
     The same applies to a statement with an unknown outcome: its request may be executed later.
 

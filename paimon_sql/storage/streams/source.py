@@ -230,7 +230,7 @@ BEFORE_FIRST = -1
 class Position:
     """A split of a snapshot, up to which a stream is read.
 
-    Its JSON is that of the connector's offsets in checkpoints of Structured Streaming.
+    Its JSON is that of the connector's offsets in checkpoints of Structured Streaming (Paimon: `PaimonSourceOffset`).
 
     Attributes:
         snapshot_id: the snapshot.

@@ -1,8 +1,4 @@
-"""Conflict checks against snapshots that a writer has not read (Paimon: ``ConflictDetection``).
-
-A writer that was suspended for longer than the grace period of that removal would otherwise commit missing files. On
-a local file system flushing reveals a missing file anyway; an object store does not.
-"""
+"""Conflict checks against snapshots that a writer has not read (Paimon: `ConflictDetection`)."""
 
 from __future__ import annotations
 
@@ -246,6 +242,11 @@ _THREADS = 16
 
 
 def _check_aged(proposal: Proposal) -> None:
+    """Check that staged files exist that are so old that a removal of orphan files may have deleted them.
+
+    A writer that was suspended for longer than the grace period of that removal would otherwise commit missing files.
+    On a local file system flushing reveals a missing file anyway; an object store does not.
+    """
     table, changes = proposal.table, proposal.changes
     before = current_millis() - _MIN_AGE_MILLIS
     moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}

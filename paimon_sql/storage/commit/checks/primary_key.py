@@ -1,14 +1,4 @@
-"""Checks of commits to primary-key tables: the order of rows of one key, and the chains of chain tables.
-
-Concurrent writers of one bucket assign the same sequence numbers. If two files contain the same key and number, the
-order of the files decides (`data_files/lsm_tree.py: age`): by level, and on level 0 by max sequence number. So a file
-of a later commit must not be taken for the older one, and a compaction must not move a newer file to a deeper level
-while an older one, which it has not read, stays on level 0.
-
-A full partition that is overwritten in the delta branch is outdated, and so dropped. Dropping one without an earlier
-full partition is rejected if later changes need it. So are new rows of the table's own branch that would be read
-instead of their partition's rows in the other branches.
-"""
+"""Checks of commits to primary-key tables: the order of rows of one key, and the chains of chain tables."""
 
 from __future__ import annotations
 
@@ -82,7 +72,13 @@ KEEPS_ORDER = Validation("a compaction leaves no older rows of its numbers on le
 
 
 class KeyCommits(CommitLayout):
-    """Commits of rows that sequence numbers order."""
+    """Commits of rows that sequence numbers order.
+
+    Concurrent writers of one bucket assign the same sequence numbers. If two files contain the same key and number, the
+    order of the files decides (`lsm_tree.age`): by level, and on level 0 by max sequence number. So a file of a later
+    commit must not be taken for the older one, and a compaction must not move a newer file to a deeper level while an
+    older one, which it has not read, stays on level 0.
+    """
 
     validations = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP, KEEPS_ORDER)
 
@@ -156,7 +152,12 @@ HIDES_NO_PARTITION = Validation("new rows hide no partition of a chain's branche
 
 
 class ChainCommits(CommitLayout):
-    """Commits to a chain table and its branches."""
+    """Commits to a chain table and its branches.
+
+    A full partition that is overwritten in the delta branch is outdated, and so dropped. Dropping one without an
+    earlier full partition is rejected if later changes need it. So are new rows of the table's own branch that would be
+    read before their partition's rows in the other branches.
+    """
 
     append_validations = (HIDES_NO_PARTITION,)
     overwrite_validations = (KEEPS_CHAINS,)

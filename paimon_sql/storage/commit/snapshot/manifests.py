@@ -69,7 +69,7 @@ def ranges(table: Table, column: str, manifests: Sequence[pa.Table]) -> npt.NDAr
 
 
 def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]) -> list[ManifestFileMeta]:
-    """Merge small manifests once there are enough of them.
+    """Merge small manifests once there are enough of them (Paimon: `ManifestFileMerger`).
 
     Args:
         table: the table.

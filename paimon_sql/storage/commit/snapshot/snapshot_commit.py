@@ -1,10 +1,6 @@
 """Commit of a prepared snapshot as the table's newest one, and verification that it is in the history.
 
 There are three outcomes: the snapshot is in the history, it certainly is not, or it is unknown.
-
-A writer prepares snapshot N on top of the newest one, and may be suspended before it creates the file. Meanwhile others
-can expire N, roll the table back to before N, or drop the table: then the name is free, and the creation succeeds
-although the history went another way. So every writer verifies its snapshot after the creation.
 """
 
 from __future__ import annotations
@@ -299,6 +295,10 @@ def standing_of(
     table: Table, snapshot: Snapshot, base: Snapshot | None, added: Iterable[ManifestEntry], *, was_created: bool = True
 ) -> Standing:
     """Determine whether a snapshot that this process created is in the history, after its base.
+
+    A writer prepares snapshot N on top of the newest one, and may be suspended before it creates the file. Meanwhile
+    others can expire N, roll the table back to before N, or drop the table: then the name is free, and the creation
+    succeeds although the history went another way. So every writer verifies its snapshot after the creation.
 
     Mostly two small files suffice: the base still exists, and expirations have not passed the snapshot. Expirations
     delete the oldest snapshots first, and a rollback deletes the base before another history can start.

@@ -35,7 +35,7 @@ def pins_key(schema: TableSchema, predicate: Predicate | None) -> bool:
 
 
 def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
-    """Return the entries of buckets that may contain rows with the pinned bucket key."""
+    """Return the entries of buckets that may contain rows with the pinned key (Paimon: `BucketSelectConverter`)."""
     keys = schema.bucket_keys
     found = pinned_values(predicate, keys)
     if not keys or len(found) < len(keys) or not len(entries):

@@ -1,4 +1,4 @@
-"""Partition expiration; files are deleted when the snapshots expire that still use them."""
+"""Partition expiration (Paimon: `PartitionExpire`); files are deleted when the snapshots expire that still use them."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class ExpirationResult:
 def expire_snapshots(
     table: Table, retention: Retention, *, dry_run: bool = False, leftovers: bool = True, now_millis: int | None = None
 ) -> ExpirationResult:
-    """Expire snapshots, and delete the files that nothing else needs.
+    """Expire snapshots, and delete the files that nothing else needs (Paimon: `ExpireSnapshotsImpl`).
 
     Args:
         table: the table or branch.
@@ -206,7 +206,7 @@ def expire_changelogs(
     dry_run: bool = False,
     coming: Sequence[Changelog] = (),
 ) -> ChangelogExpiration:
-    """Expire changelogs, and delete the files that nothing else needs.
+    """Expire changelogs, and delete the files that nothing else needs (Paimon: `ExpireChangelogImpl`).
 
     The last changelog is retained unless all should expire, as it connects the changelogs to the snapshots.
 

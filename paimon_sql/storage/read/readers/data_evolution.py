@@ -1,7 +1,4 @@
-"""Reader of data evolution: the files of a group are read in step, blobs only for the rows that match.
-
-Few other rows are read with them.
-"""
+"""Reader of data evolution: the files of a group are read in step, blobs for the rows that match and few others."""
 
 from __future__ import annotations
 

@@ -194,8 +194,8 @@ T = TypeVar("T")
 
 def ignoring_files(table: Table) -> Table:
     """The table for a query, which skips unreadable files if the options allow it."""
-    asked = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
-    return replace(table, ignores_unreadable=True) if asked else table
+    ignores = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
+    return replace(table, ignores_unreadable=True) if ignores else table
 
 
 def ignoring_failures(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:

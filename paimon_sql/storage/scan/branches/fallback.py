@@ -1,6 +1,7 @@
 """Reads of two branches, partition by partition (``scan.fallback-branch``, ``scan.primary-branch``).
 
-A partition is read from one branch only: from the first one if it has a file there, else from the other.
+A partition is read from one branch only: from the first one if it has a file there, else from the other (Paimon:
+`FallbackReadFileStoreTable`).
 """
 
 from __future__ import annotations
@@ -58,25 +59,35 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     other = branch_of_option(table, name, option.key)
     options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
     other = replace(other, schema=replace(other.schema, options=options))
-    snapshot = snapshot_of_other_branch(table, version, other)
-    if version.travelled and snapshot is not None:
-        other = other.at_schema(snapshot.schema_id)
-    check_columns(table, other, option.key)
-    read = BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
+    read = files_beside(table, version, other, option.key, predicate)
     first, second = (own, read) if option is SCAN_FALLBACK_BRANCH else (read, own)
     # A partition counts as present even if none of its rows satisfies the condition.
     present = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
     return [first, replace(second, live=without(second.live, present))]
 
 
-def snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
+def files_beside(table: Table, version: Version, other: Table, key: str, predicate: Predicate | None) -> BranchFiles:
+    """The files of another branch, at the time of the table's own state, or at the time that the options name.
+
+    Raises:
+        InvalidOptionError: it has other columns; ``key`` is the option that names it.
+    """
+    snapshot = _snapshot_of_other_branch(table, version, other)
+    if version.snapshot is not None and version.travelled and snapshot is not None:
+        other = other.at_schema(snapshot.schema_id)
+    check_columns(table, other, key)
+    return BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
+
+
+def _snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
     """The other branch's snapshot at the time of the table's, as snapshot ids and tags are per branch; None without."""
     if not version.travelled or version.created_from_millis is not None:
         return version_to_read(other.with_options({SCAN_MODE.key: table.options.get(SCAN_MODE)})).snapshot
-    asked, text = table.options.get(SCAN_TIMESTAMP_MILLIS), table.options.get(SCAN_TIMESTAMP)
+    millis, text = table.options.get(SCAN_TIMESTAMP_MILLIS), table.options.get(SCAN_TIMESTAMP)
     if text is not None:
-        asked = parse_instant(text)
-    millis = asked if asked is not None else version.snapshot.time_millis if version.snapshot else 0
+        millis = parse_instant(text)
+    if millis is None:
+        millis = version.snapshot.time_millis if version.snapshot else 0
     return SnapshotView(other.snapshots).at_time(millis)
 
 

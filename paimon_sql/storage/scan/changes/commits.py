@@ -1,7 +1,4 @@
-"""Changes of a commit, by table layout: complete rows, or columns of existing rows.
-
-The rows of groups that it wrote columns of are compared before and after.
-"""
+"""Changes of a commit, by table layout: complete rows, or columns of existing rows."""
 
 from __future__ import annotations
 
@@ -136,7 +133,10 @@ class FileChanges(CommitChanges):
 
 @dataclass(frozen=True)
 class GroupChanges(FileChanges):
-    """The changed rows by file, and by column where only some were written."""
+    """The changed rows by file, and by column where only some were written.
+
+    The rows of groups that the commit wrote columns of are compared before and after.
+    """
 
     def take_partial(self, added: Files) -> Files:
         partial = {}
