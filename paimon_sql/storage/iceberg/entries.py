@@ -214,9 +214,8 @@ class Visibility:
             )
         if not table.schema.has_key:
             return cls(0, publishes_vectors, ignores_deletions=False)
-        return cls(
-            1 if publishes_vectors else max_level(options), publishes_vectors, ignores_deletions=not publishes_vectors
-        )
+        least_level = 1 if publishes_vectors else max_level(options)
+        return cls(least_level, publishes_vectors, ignores_deletions=not publishes_vectors)
 
     def seen(self, entries: pa.Table) -> pa.Table:
         """Return the entries of visible files, of ``MANIFEST_SCHEMA``.
@@ -225,11 +224,8 @@ class Visibility:
             UnsupportedError: a file is not in Parquet, and so lacks Iceberg's field ids.
         """
         found = entries.filter(pc.greater_equal(entries["level"], self.least_level))
-        other = found.filter(
-            pc.and_(
-                pc.equal(found["kind"], FileKind.ADD), pc.invert(pc.ends_with(found["file_name"], pattern=_PARQUET))
-            )
-        )
+        is_parquet = pc.ends_with(found["file_name"], pattern=_PARQUET)
+        other = found.filter(pc.and_(pc.equal(found["kind"], FileKind.ADD), pc.invert(is_parquet)))
         if len(other):
             raise UnsupportedError(
                 f"Iceberg's readers read only Parquet files, not {other['file_name'][0]}.",
