@@ -15,7 +15,7 @@ from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import Row, again, compact, make_table, rows, triggered, written
@@ -31,7 +31,7 @@ def changes(table: Table, snapshot: Snapshot) -> list[Change]:
     for meta in table.manifests.read_list(snapshot.changelog_manifest_list):
         for e in entries(table.manifests.read(meta.file_name)):
             columns = [*table.schema.names, VALUE_KIND.name]
-            for batch in read_data_file(table, e.partition, e.bucket, e.file, columns):
+            for batch in DataFileReader(table, e.partition, e.bucket, e.file, columns).batches():
                 *values, kinds = (c.to_pylist() for c in batch.columns)
                 found += [(SHORT[k], row) for k, row in zip(kinds, zip(*values, strict=True), strict=True)]
     return found

@@ -22,7 +22,7 @@ from paimon_sql.storage.data_files.lsm_tree import CompactUnit, LevelRun, level_
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import (
@@ -463,7 +463,10 @@ def test_rows_that_a_deletion_vector_hides_do_not_come_back(golden: Path, tmp_pa
     compact(table, full=True)
     assert sorted(rows(table)) == [*before, (1000, "new", 1)]
     columns = pa.concat_tables(
-        [pa.Table.from_batches(read_data_file(table, e.partition, e.bucket, e.file, ["k"])) for e in live(table)]
+        [
+            pa.Table.from_batches(DataFileReader(table, e.partition, e.bucket, e.file, ["k"]).batches())
+            for e in live(table)
+        ]
     )
     assert len(columns) == len(before) + 1
 

@@ -21,7 +21,7 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, OfMapKey, Predicate
 from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
@@ -208,7 +208,7 @@ def test_only_a_stretch_of_a_big_file_is_read(tmp_path: Path) -> None:
 
 def batches(table: Table, predicate: Predicate) -> list[pa.RecordBatch]:
     (e,) = live(table)
-    return list(read_data_file(again(table), e.partition, e.bucket, e.file, ["id"], predicate=predicate))
+    return list(DataFileReader(again(table), e.partition, e.bucket, e.file, ["id"], predicate=predicate).batches())
 
 
 @pytest.mark.parametrize("defect", ["gone", "broken"])

@@ -19,7 +19,7 @@ from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.expressions.predicates import Comparison, Predicate, conjuncts_on
 from paimon_sql.storage.read.deletion_mask import MaskedSplit
-from paimon_sql.storage.read.readers.data_file import read_with_positions
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
@@ -219,7 +219,8 @@ class KeyedTable(RuleBasedStateMachine):
         bits = merging.masks() if merging else {}
         for file in split.files:
             dead = np.unpackbits(np.frombuffer(bits.get(file.file_name, b""), np.uint8), bitorder="little")
-            for places, batch in read_with_positions(table, split.partition, split.bucket, file, list(self.kinds)):
+            reader = DataFileReader(table, split.partition, split.bucket, file, list(self.kinds))
+            for places, batch in reader.with_positions():
                 alive = np.array([place >= len(dead) or not dead[place] for place in places], np.bool_)
                 left = batch.filter(pa.array(alive))
                 yield left.filter(predicate.holds(left)) if predicate else left

@@ -27,7 +27,7 @@ from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, In
 from paimon_sql.format.statistics.column_statistics import has_bounds, has_counts
 from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.expressions.predicates import Comparison
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
@@ -59,7 +59,7 @@ def noise(count: int, seed: int = 0) -> list[str]:
 
 
 def read_file(table: Table, file: DataFileMeta, columns: Sequence[str]) -> pa.Table:
-    return pa.Table.from_batches(read_data_file(table, NO_PARTITION, 0, file, columns))
+    return pa.Table.from_batches(DataFileReader(table, NO_PARTITION, 0, file, columns).batches())
 
 
 # ---- sizes -----------------------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ def test_every_row_stands_in_the_bucket_of_its_key(tmp_path: Path, keys: list[st
     found = live(table)
     assert {e.bucket for e in found} == set(range(5))
     for e in found:
-        ids = pa.Table.from_batches(read_data_file(table, e.partition, e.bucket, e.file, ["id"]))
+        ids = pa.Table.from_batches(DataFileReader(table, e.partition, e.bucket, e.file, ["id"]).batches())
         batch = ids.combine_chunks().to_batches()[0]
         assert set(Router(table.schema, 5).buckets_of(batch)) == {e.bucket}
     assert len(plan(table, Comparison("id", "=", pa.scalar(7, pa.int32()))).splits) == 1

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.options.operations.scan import (
     CHAIN_TABLE_CHAIN_PARTITION_KEYS,
@@ -22,7 +22,8 @@ from paimon_sql.format.options.table.partition import PARTITION_TIMESTAMP_FORMAT
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.management import branch_of_option
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.table import Table
 
@@ -86,11 +87,11 @@ class Chain:
 
     def snapshots(self) -> Table:
         """Return the branch with full partitions; InvalidOptionError if it does not exist."""
-        return self._branch(self.snapshot_branch, SCAN_FALLBACK_SNAPSHOT_BRANCH.key)
+        return branch_of_option(self.table, self.snapshot_branch, SCAN_FALLBACK_SNAPSHOT_BRANCH.key)
 
     def deltas(self) -> Table:
         """Return the branch with changes; InvalidOptionError if it does not exist."""
-        return self._branch(self.delta_branch, SCAN_FALLBACK_DELTA_BRANCH.key)
+        return branch_of_option(self.table, self.delta_branch, SCAN_FALLBACK_DELTA_BRANCH.key)
 
     def places(self, partitions: Iterable[bytes]) -> list[ChainPosition]:
         """Return the distinct partitions with their positions in chains."""
@@ -109,17 +110,6 @@ class Chain:
         fields = self.table.schema.partition_fields
         names = comma_separated(self.table.options.get(CHAIN_TABLE_CHAIN_PARTITION_KEYS))
         return fields[-len(names) :] if names else fields
-
-    def _branch(self, name: str, key: str) -> Table:
-        try:
-            other = branch_of(self.table, name)
-        except NotFoundError as error:
-            raise InvalidOptionError(
-                f"{self.table.name}: the option '{key}' names branch '{name}', which does not exist.",
-                key=key,
-                remedy="Unset the option, or create the branch.",
-            ) from error
-        return replace(other, read_optimized=self.table.read_optimized)
 
 
 class Timeline:
@@ -205,10 +195,7 @@ class Timeline:
 
 def _by_group(places: Iterable[ChainPosition]) -> dict[Values, list[ChainPosition]]:
     """Group partitions by chain, in order."""
-    groups: dict[Values, list[ChainPosition]] = {}
-    for place in places:
-        if place.chain is not None:
-            groups.setdefault(place.group, []).append(place)
+    groups = grouped((place.group, place) for place in places if place.chain is not None)
     for members in groups.values():
         members.sort(key=_chain_key)
     return groups

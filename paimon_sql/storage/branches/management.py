@@ -16,6 +16,7 @@ from paimon_sql.errors import (
     InvalidInputError,
     InvalidOptionError,
     NoSuchSnapshotError,
+    NotFoundError,
     UnsupportedError,
 )
 from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, SNAPSHOT, TAG
@@ -40,12 +41,7 @@ from paimon_sql.storage.table.snapshot_history import without_lost_changelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot
 
-NAMING_OPTIONS = (
-    SCAN_FALLBACK_BRANCH,
-    SCAN_PRIMARY_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
-    SCAN_FALLBACK_DELTA_BRANCH,
-)
+NAMING_OPTIONS = (SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH, SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH)
 """The options of a table that refer to one of its branches."""
 
 _DAY_MILLIS = 24 * 60 * 60 * 1000
@@ -95,6 +91,22 @@ def branch_of(table: Table, name: str) -> Table:
     return replace(other, schema=schema)
 
 
+def branch_of_option(table: Table, name: str, key: str) -> Table:
+    """Return the branch that an option names, in the table's read mode.
+
+    Raises:
+        InvalidOptionError: the branch does not exist.
+    """
+    try:
+        return replace(branch_of(table, name), read_optimized=table.read_optimized)
+    except NotFoundError as error:
+        raise InvalidOptionError(
+            f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
+            key=key,
+            remedy="Unset the option, or create the branch.",
+        ) from error
+
+
 def check_named_branches(schema: TableSchema, branches: BranchManager, before: TableSchema | None = None) -> None:
     """Check that the branches named by options exist, except those named before.
 
@@ -111,19 +123,19 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
             )
 
 
-def with_branch(table: Table, asked: str | None = None) -> Table:
+def with_branch(table: Table, given: str | None = None) -> Table:
     """Return the table on the branch set by the statement, the session or its option ``branch``.
 
     A branch in the table's name (``t$branch_b``) takes precedence.
 
     Args:
         table: the table by its name, without options of the statement or session.
-        asked: the branch set by the statement or session.
+        given: the branch set by the statement or session.
 
     Raises:
         NotFoundError: the branch does not exist.
     """
-    name = asked or table.options.get(BRANCH)
+    name = given or table.options.get(BRANCH)
     return table if table.branch != MAIN_BRANCH or name == MAIN_BRANCH else branch_of(table, name)
 
 

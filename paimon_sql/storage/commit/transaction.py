@@ -14,7 +14,6 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import timedelta
 from enum import Enum, auto
 
 import pyarrow as pa
@@ -52,30 +51,23 @@ from paimon_sql.storage.table.table import Table
 _MAX_DOUBLINGS = 30
 
 
-class Retries:
-    """The attempts of a commit, from 1, with a pause before each but the first.
+def attempts_of(options: TableOptions) -> Iterator[int]:
+    """Yield the numbers of the attempts of a commit, from 1, with a pause before each but the first.
 
     Args:
         options: the table's options ``commit.max-retries``, ``commit.timeout``, ``commit.min-retry-wait`` and
             ``commit.max-retry-wait``.
     """
-
-    def __init__(self, options: TableOptions) -> None:
-        self._attempts = options.get(COMMIT_MAX_RETRIES) + 1
-        self._timeout: timedelta | None = options.get(COMMIT_TIMEOUT)
-        self._min_wait = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds()
-        self._max_wait = options.get(COMMIT_MAX_RETRY_WAIT).total_seconds()
-
-    def __iter__(self) -> Iterator[int]:
-        started = time.monotonic()
-        for attempt in range(1, self._attempts + 1):
-            if attempt > 1:
-                if self._timeout and time.monotonic() - started > self._timeout.total_seconds():
-                    return
-                # Exponential backoff, randomized so that concurrent writers do not collide again.
-                wait = self._min_wait * 2.0 ** min(attempt - 2, _MAX_DOUBLINGS)
-                time.sleep(min(self._max_wait, wait) * random.random())
-            yield attempt
+    started, timeout = time.monotonic(), options.get(COMMIT_TIMEOUT)
+    min_wait, max_wait = (options.get(o).total_seconds() for o in (COMMIT_MIN_RETRY_WAIT, COMMIT_MAX_RETRY_WAIT))
+    for attempt in range(1, options.get(COMMIT_MAX_RETRIES) + 2):
+        if attempt > 1:
+            if timeout and time.monotonic() - started > timeout.total_seconds():
+                return
+            # Exponential backoff, randomized so that concurrent writers do not collide again.
+            wait = min_wait * 2.0 ** min(attempt - 2, _MAX_DOUBLINGS)
+            time.sleep(min(max_wait, wait) * random.random())
+        yield attempt
 
 
 def new_user(table: Table) -> str:
@@ -173,11 +165,7 @@ class Transaction:
             self.outcome = Outcome.NOT_COMMITTED
 
     def commit(
-        self,
-        kind: CommitKind,
-        changes: Callable[[Snapshot | None], Changes],
-        *,
-        merge: Merge = merge_manifests,
+        self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], *, merge: Merge = merge_manifests
     ) -> Snapshot:
         """Commit changes, which may depend on the snapshot that they are committed on.
 
@@ -228,7 +216,7 @@ class Transaction:
     def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
         started, attempts, stray = time.monotonic(), 0, None
         author = Author(self.user, self.identifier, self.operation, self.properties)
-        for attempts in Retries(self.table.options):
+        for attempts in attempts_of(self.table.options):
             # Read the mark first: a snapshot built on one that a rollback drops must not claim to know of the rollback.
             rewind = self.table.snapshots.rewinds.read() if self.table.version_management is None else None
             latest = self.table.snapshots.latest()
@@ -274,17 +262,14 @@ class Transaction:
             raise
 
     def _may_be_live(self, proposal: Proposal) -> bool:
-        try:
-            return self._is_live(proposal)
-        except (PaimonError, OSError):
-            return self._was_published
-
-    def _is_live(self, proposal: Proposal) -> bool:
-        """Whether an added file is live in the newest snapshot."""
+        """Whether an added file is live in the newest snapshot, or may be."""
         added = [e.file.file_name for e in proposal.changes.entries if e.kind is FileKind.ADD]
         moved = {e.file.file_name for e in proposal.changes.entries if e.kind is FileKind.DELETE}
         new = pa.array([name for name in added if name not in moved], pa.string())
-        return bool(len(new)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=new)).as_py())
+        try:
+            return bool(len(new)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=new)).as_py())
+        except (PaimonError, OSError):
+            return self._was_published
 
     def _publish(
         self, snapshot: Snapshot, latest: Snapshot | None, proposed: Changes, attempt: Attempt, owned: list[str]

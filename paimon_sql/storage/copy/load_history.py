@@ -21,7 +21,7 @@ from paimon_sql.errors import CommitConflictError, MissingFileError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.storage.commit.snapshot.carried_properties import LOADS, snapshot_before
+from paimon_sql.storage.commit.snapshot.carried_properties import LOADS, loads_in, snapshot_before
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.paths import join, name_of, spellings
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -82,7 +82,7 @@ class PendingLoad:
     @property
     def properties(self) -> Mapping[str, str]:
         """The properties of the snapshot that commits the load."""
-        return {LOADS.key: LOADS.written([self.id])}
+        return {LOADS.key: self.id}
 
 
 class LoadHistory:
@@ -183,7 +183,7 @@ class LoadHistory:
             snapshot = snapshots.latest()
             # A list is named by the snapshot of its load and by later ones, so that mostly the latest one suffices.
             while snapshot is not None and missing and snapshot.time_millis >= first:
-                for name in LOADS.read(snapshot.properties):
+                for name in loads_in(snapshot.properties):
                     if (pending := missing.pop(name, None)) is not None:
                         found[pending.path] = pending, snapshot.id
                 snapshot = snapshot_before(replace(self._table, branch=branch), snapshot)

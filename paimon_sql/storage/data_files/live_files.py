@@ -6,9 +6,11 @@ all entries. What statistics say depends on the table's layout.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
+from operator import add
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,14 @@ from paimon_sql.format.bytes.bounded import check_range, decoding
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_files import DeletionVector, read_deletion_vector
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
-from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, entries, merge_entries
+from paimon_sql.format.metadata.manifest import (
+    MANIFEST_SCHEMA,
+    FileKind,
+    ManifestEntry,
+    ManifestFileMeta,
+    entries,
+    merge_entries,
+)
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups
@@ -29,6 +38,9 @@ from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.table.distributed_manifests import read_manifests
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @dataclass
@@ -41,6 +53,9 @@ class ScanMetrics:
     files_read: int = 0
     bytes_read: int = 0
     seconds: float = 0.0
+
+    def __add__(self, other: ScanMetrics) -> ScanMetrics:
+        return ScanMetrics(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,11 @@ class LiveFiles:
         """The distinct serialized partitions of the files."""
         found: list[bytes] = pc.unique(self.entries["partition"]).to_pylist()
         return found
+
+    def narrowed(self, entries: pa.Table) -> LiveFiles:
+        """Return only these of the files, with the metrics of reading them."""
+        metrics = replace(self.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
+        return replace(self, entries=entries, metrics=metrics)
 
 
 def live_files(
@@ -80,7 +100,7 @@ def live_files(
     selected = _prune_manifests(table, manifests, wanted.by_partition)
     metrics.manifests, metrics.manifests_read = len(manifests), len(selected)
     read = read_manifests(table, selected, wanted if wanted.narrows else None)
-    complete = len(selected) == len(manifests) and (read.whole or not wanted.tells_by_file)
+    complete = len(selected) == len(manifests) and (read.whole or not wanted.skips_files)
     entries = (
         merge_entries(read.tables, unmatched="refuse" if complete else "drop")
         if read.tables
@@ -113,7 +133,7 @@ class _EntryFilter:
         The statistics of a DELETE may be missing, so it is filtered by partition only.
         """
         entries = self.of_partitions(entries)
-        if not self.tells_by_file or not len(entries):
+        if not self.skips_files or not len(entries):
             return entries
         numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
         is_add = pc.equal(entries["kind"], FileKind.ADD)
@@ -127,14 +147,14 @@ class _EntryFilter:
         return partition_predicate(self.table, self.predicate)
 
     @cached_property
-    def tells_by_file(self) -> bool:
+    def skips_files(self) -> bool:
         """Whether single files can be skipped, by more than their partition."""
         return FileLayout.of(self.table).file_predicate(self.table, self.predicate) is not None
 
     @property
     def narrows(self) -> bool:
         """Whether entries of a single manifest can be filtered out."""
-        return self.by_partition is not None or self.partitions is not None or self.tells_by_file
+        return self.by_partition is not None or self.partitions is not None or self.skips_files
 
     def of_partitions(self, entries: pa.Table) -> pa.Table:
         """Return the entries of the partitions to read, evaluated exactly."""
@@ -179,6 +199,12 @@ def partition_values(table: Table, partitions: pa.Array) -> dict[str, pa.Array]:
     return {f.name: a for f, a in zip(fields, arrays, strict=True)}
 
 
+def partition_row(table: Table, partition: bytes, columns: Collection[str]) -> dict[str, pa.Scalar]:
+    """Return the values of a serialized partition, of those partition columns that are among ``columns``."""
+    values = partition_values(table, pa.array([partition], pa.binary()))
+    return {name: value[0] for name, value in values.items() if name in columns}
+
+
 def _prune_manifests(
     table: Table, manifests: Sequence[ManifestFileMeta], predicate: Predicate | None
 ) -> list[ManifestFileMeta]:
@@ -210,6 +236,19 @@ def partition_stats(table: Table, entries: pa.Table, column: str) -> ColumnStats
     return ColumnStats(values, values, nulls, rows)
 
 
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of each key, both in the order of their first occurrence."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def by_bucket(found: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[DataFileMeta]]:
+    """Return the files of entries by partition and bucket."""
+    return grouped(((e.partition, e.bucket), e.file) for e in found)
+
+
 @dataclass(frozen=True)
 class BucketedGroup:
     """A file group and its bucket."""
@@ -233,10 +272,8 @@ def bucketed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicat
 
 def bucketed_groups_of(table: Table, live: pa.Table) -> list[BucketedGroup]:
     """Return the groups of live files in the order of row ids, without statistics."""
-    by_bucket: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in entries(live):
-        by_bucket.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
-    found = [BucketedGroup(*key, group) for key, files in by_bucket.items() for group in file_groups(table, files)[0]]
+    buckets = grouped(((e.partition, e.bucket, e.total_buckets), e.file.without_stats()) for e in entries(live))
+    found = [BucketedGroup(*key, group) for key, files in buckets.items() for group in file_groups(table, files)[0]]
     return sorted(found, key=lambda p: p.group.first_row_id)
 
 

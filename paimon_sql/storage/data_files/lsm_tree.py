@@ -50,17 +50,8 @@ def sections_of(schema: TableSchema, files: Sequence[DataFileMeta], ages: Sequen
         return []
     low, high = key_ranks(schema, files)
     by_key = np.lexsort((high, low))
-    sections = []
-    members: list[int] = []
-    bound = -1
-    for i in by_key:
-        if members and low[i] > bound:
-            sections.append(_section(files, members, low, high, ages))
-            members = []
-        members.append(int(i))
-        bound = max(bound, int(high[i]))
-    sections.append(_section(files, members, low, high, ages))
-    return sections
+    cuts = np.flatnonzero(low[by_key][1:] > np.maximum.accumulate(high[by_key])[:-1]) + 1
+    return [_section(files, members.tolist(), low, high, ages) for members in np.split(by_key, cuts)]
 
 
 def is_raw(section: Section) -> bool:
@@ -82,11 +73,7 @@ def key_ranks(schema: TableSchema, files: Sequence[DataFileMeta]) -> tuple[np.nd
 
 
 def _section(
-    files: Sequence[DataFileMeta],
-    members: Sequence[int],
-    low: np.ndarray,
-    high: np.ndarray,
-    ages: Sequence[int] | None,
+    files: Sequence[DataFileMeta], members: Sequence[int], low: np.ndarray, high: np.ndarray, ages: Sequence[int] | None
 ) -> Section:
     """Form the sorted runs of a section; members are in the order of their min keys.
 
@@ -98,16 +85,13 @@ def _section(
         level = files[i].level
         runs.setdefault((ages[i] if ages else 0, level, i if level <= 0 else 0), []).append(i)
     ordered = sorted(runs.values(), key=lambda run: (ages[run[0]] if ages else 0, *age(files[run[0]])))
-    result: list[SortedRun] = []
-    for run in ordered:
-        result.extend(tuple(files[i] for i in part) for part in _disjoint(run, low, high))
-    return Section(tuple(result))
+    return Section(tuple(tuple(files[i] for i in part) for run in ordered for part in _disjoint(run, low, high)))
 
 
 def age(file: DataFileMeta) -> tuple[int, int, int, int, str]:
     """Return the sort key of the files of one bucket: older files first, which lose ties of the sequence number.
 
-    Files of concurrent commits with equal sequence numbers are in commit order (`commit/checks/commit_order.py`).
+    Files of concurrent commits with equal sequence numbers are in commit order (`KeyCommits.in_commit_order`).
     """
     created = file.creation_time_millis or 0
     return (-file.level, file.max_sequence_number, file.min_sequence_number, created, file.file_name)
@@ -148,9 +132,7 @@ class CompactUnit:
 
     def changes_something(self) -> bool:
         """Whether the compaction would do more than leave one file on its level."""
-        return (
-            self.rewrite or len(self.files) > 1 or (len(self.files) == 1 and self.files[0].level != self.output_level)
-        )
+        return self.rewrite or len(self.files) > 1 or any(f.level != self.output_level for f in self.files)
 
 
 def level_runs(files: Sequence[DataFileMeta]) -> list[LevelRun]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -122,11 +122,7 @@ def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, obj
 
 
 def deletion_entries(
-    table: Table,
-    indexes: Iterable[IndexManifestEntry],
-    snapshot_id: int,
-    located: Located,
-    known: Mapping[str, object],
+    table: Table, indexes: Iterable[IndexManifestEntry], snapshot_id: int, located: Located, known: Collection[str]
 ) -> list[Entry]:
     """Return the entries of all deletion vectors of a snapshot.
 
@@ -174,17 +170,6 @@ def deletion_entries(
     return found
 
 
-def file_names(files: pa.Table) -> list[str]:
-    """Return the file names, which are unique."""
-    names: list[str] = files["file_name"].to_pylist()
-    return names
-
-
-def without(files: pa.Table, names: Iterable[str]) -> pa.Table:
-    """Return the files without those of these names."""
-    return files.filter(pc.invert(pc.is_in(files["file_name"], value_set=pa.array(sorted(names), pa.string()))))
-
-
 MIN_LEVEL = "paimon-least-level"
 """The property of a snapshot summary for the min level of its files."""
 _PARQUET = ".parquet"
@@ -229,9 +214,8 @@ class Visibility:
             )
         if not table.schema.has_key:
             return cls(0, publishes_vectors, ignores_deletions=False)
-        return cls(
-            1 if publishes_vectors else max_level(options), publishes_vectors, ignores_deletions=not publishes_vectors
-        )
+        least_level = 1 if publishes_vectors else max_level(options)
+        return cls(least_level, publishes_vectors, ignores_deletions=not publishes_vectors)
 
     def seen(self, entries: pa.Table) -> pa.Table:
         """Return the entries of visible files, of ``MANIFEST_SCHEMA``.
@@ -240,11 +224,8 @@ class Visibility:
             UnsupportedError: a file is not in Parquet, and so lacks Iceberg's field ids.
         """
         found = entries.filter(pc.greater_equal(entries["level"], self.least_level))
-        other = found.filter(
-            pc.and_(
-                pc.equal(found["kind"], FileKind.ADD), pc.invert(pc.ends_with(found["file_name"], pattern=_PARQUET))
-            )
-        )
+        is_parquet = pc.ends_with(found["file_name"], pattern=_PARQUET)
+        other = found.filter(pc.and_(pc.equal(found["kind"], FileKind.ADD), pc.invert(is_parquet)))
         if len(other):
             raise UnsupportedError(
                 f"Iceberg's readers read only Parquet files, not {other['file_name'][0]}.",

@@ -261,14 +261,11 @@ def compacted(writer: ManifestWriter, manifests: Sequence[ManifestFile], snapsho
         and sum(m.manifest_length for m in small) < target
     ):
         return list(manifests)
-    entries = []
-    for manifest in small:
-        for entry in writer.read(manifest):
-            if entry["snapshot_id"] != snapshot_id:
-                if not is_live(entry):
-                    continue
-                entry["status"] = Status.EXISTING.value
-            entries.append(entry)
+    read = (entry for manifest in small for entry in writer.read(manifest))
+    entries = [entry for entry in read if entry["snapshot_id"] == snapshot_id or is_live(entry)]
+    for entry in entries:
+        if entry["snapshot_id"] != snapshot_id:
+            entry["status"] = Status.EXISTING.value
     merged_paths = {m.manifest_path for m in small}
     # Manifests written for this snapshot are not referenced yet.
     unreferenced = {m.manifest_path for m in small if m.added_snapshot_id == snapshot_id}.intersection(writer.made)

@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError, UnsupportedError
-from paimon_sql.format.iceberg.manifests import (
-    ROW_LINEAGE,
-    Content,
-    ManifestFile,
-    ManifestFormat,
-    write_manifest_list,
-)
+from paimon_sql.format.iceberg.manifests import ROW_LINEAGE, Content, ManifestFile, ManifestFormat, write_manifest_list
 from paimon_sql.format.iceberg.schemas import (
     FIRST_PARTITION_ID,
     IcebergStruct,
@@ -31,25 +25,11 @@ from paimon_sql.format.iceberg.schemas import (
     partition_spec,
     reads_as,
 )
-from paimon_sql.format.iceberg.table_metadata import (
-    COMMIT_IDENTITY,
-    IcebergSnapshot,
-    TableMetadata,
-    commit_identity,
-)
+from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, IcebergSnapshot, TableMetadata, commit_identity
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
-from paimon_sql.format.options.table.iceberg import (
-    METADATA_ICEBERG_DELETE_AFTER_COMMIT,
-    METADATA_ICEBERG_FORMAT_VERSION,
-    METADATA_ICEBERG_MANIFEST_COMPRESSION,
-    METADATA_ICEBERG_MANIFEST_LEGACY_VERSION,
-    METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX,
-    METADATA_ICEBERG_STORAGE,
-    METADATA_ICEBERG_TABLE_PROPERTIES,
-    REST_CATALOG,
-)
+from paimon_sql.format.options.table import iceberg as iceberg_options
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.live_files import live_files
@@ -174,7 +154,7 @@ class Publication:
 
     @cached_property
     def format_version(self) -> int:
-        version: int = self.table.options.get(METADATA_ICEBERG_FORMAT_VERSION)
+        version: int = self.table.options.get(iceberg_options.METADATA_ICEBERG_FORMAT_VERSION)
         return version
 
     @cached_property
@@ -191,7 +171,7 @@ class Publication:
         form = ManifestFormat(
             self.schema.partition_fields,
             self.format_version,
-            self.table.options.get(METADATA_ICEBERG_MANIFEST_COMPRESSION),
+            self.table.options.get(iceberg_options.METADATA_ICEBERG_MANIFEST_COMPRESSION),
             iceberg_schema(self.schema, self.format_version),
             partition_spec(self.schema),
         )
@@ -320,13 +300,15 @@ class Publication:
         manifests += self.writer.write(entries, Content.DATA, commit.id)
         if is_last:
             manifests = compacted(self.writer, manifests, commit.id)
+        deletes = before.of(Content.DELETES)
         if commit.index_manifest != before.paimon.index_manifest:
-            deletes = self._deletions(commit, self._known_vectors(before))
-        else:
-            deletes = before.of(Content.DELETES)
-        operation = _operation(commit.commit_kind) if removal.names else "append"
+            known = {e["data_file"]["file_path"] for m in deletes for e in self.writer.read(m)}
+            deletes = self._deletions(commit, known)
+        operation = "append"
+        if removal.names:
+            operation = "replace" if commit.commit_kind is CommitKind.COMPACT else "overwrite"
         size = before.snapshot.total("files-size")  # missing in those of older versions of Java's connector
-        total_size = {} if size is None else {"total-files-size": size + _sum(new, "file_size") - removal.size}
+        total_size = {} if size is None else {"total-files-size": str(size + _sum(new, "file_size") - removal.size)}
         state = self._state(
             commit,
             [*manifests, *deletes],
@@ -337,7 +319,7 @@ class Publication:
                 **_counts("added", len(new), _sum(new, "row_count"), _sum(new, "file_size")),
                 **_counts("deleted", len(removal.names), removal.rows, removal.size),
                 "changed-partition-count": str(len(pc.unique(seen["partition"]))),
-                **{name: str(total) for name, total in total_size.items()},
+                **total_size,
             },
         )
         self._check_total(state, commit)
@@ -355,9 +337,6 @@ class Publication:
         tables = self.table.manifests.read_all([m.file_name for m in manifests])
         return pa.concat_tables(tables) if tables else MANIFEST_SCHEMA.empty_table()
 
-    def _known_vectors(self, before: _State) -> set[str]:
-        return {e["data_file"]["file_path"] for m in before.of(Content.DELETES) for e in self.writer.read(m)}
-
     def _deletions(self, commit: Snapshot, known: set[str]) -> list[ManifestFile]:
         """Return the manifests of a snapshot's deletion vectors."""
         indexes = index_entries(self.table, commit)
@@ -372,7 +351,7 @@ class Publication:
                     " compact the table fully.",
                 )
             return []
-        entries = deletion_entries(self.table, indexes, commit.id, self._located, dict.fromkeys(known))
+        entries = deletion_entries(self.table, indexes, commit.id, self._located, known)
         return self.writer.write(entries, Content.DELETES, commit.id)
 
     def _from_all_files(self, newest: TableMetadata | None, commit: Snapshot) -> _State:
@@ -408,8 +387,8 @@ class Publication:
         data = write_manifest_list(
             manifests,
             format_version=self.format_version,
-            compression=self.table.options.get(METADATA_ICEBERG_MANIFEST_COMPRESSION),
-            legacy=self.table.options.get(METADATA_ICEBERG_MANIFEST_LEGACY_VERSION),
+            compression=self.table.options.get(iceberg_options.METADATA_ICEBERG_MANIFEST_COMPRESSION),
+            legacy=self.table.options.get(iceberg_options.METADATA_ICEBERG_MANIFEST_LEGACY_VERSION),
             snapshot_id=commit.id,
             parent_id=parent_id,
         )
@@ -447,7 +426,7 @@ class Publication:
         """Return the table metadata for these snapshots, of which the last is current."""
         schema_ids = sorted({self.schema.id, *(s.schema_id for s in snapshots)})
         tags = {t.name: t.snapshot.id for t in self._tags if self._has_commit(t.snapshot, snapshots)}
-        given = self.table.options.matching(METADATA_ICEBERG_TABLE_PROPERTIES)
+        given = self.table.options.matching(iceberg_options.METADATA_ICEBERG_TABLE_PROPERTIES)
         properties = {name: text for (name,), text in given if text is not None}
         highest = max(s.highest_field_id for s in self.table.schemas.all())
         return TableMetadata(
@@ -505,9 +484,9 @@ class Publication:
     ) -> None:
         abandoned = [v for v in versions if v > version]
         old = [v for v in versions if v < version]
-        if self.table.options.get(METADATA_ICEBERG_DELETE_AFTER_COMMIT):
-            max_versions = self.table.options.get(METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
-            if self.table.options.get(METADATA_ICEBERG_STORAGE) == REST_CATALOG:
+        if self.table.options.get(iceberg_options.METADATA_ICEBERG_DELETE_AFTER_COMMIT):
+            max_versions = self.table.options.get(iceberg_options.METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
+            if self.table.options.get(iceberg_options.METADATA_ICEBERG_STORAGE) == iceberg_options.REST_CATALOG:
                 max_versions = max(max_versions, 1)  # readers of the catalog may have started with the previous one
             abandoned += old[: len(old) - max_versions] if max_versions else old
         self.store.delete_versions(abandoned)
@@ -523,10 +502,10 @@ class Publication:
             return
         # Manifests are inherited from snapshot to snapshot: the neighbours of dropped ones have all that are needed.
         ids = [s.id for s in dropped]
+        below = max((s.id for s in now if s.id < ids[0]), default=None)
+        above = min((s.id for s in now if s.id > ids[-1]), default=None)
         neighbours = {
-            s.manifest_list
-            for s in now
-            if s is now[-1] or s.id in (_below(now, ids[0]), _above(now, ids[-1])) or min(ids) < s.id < max(ids)
+            s.manifest_list for s in now if s is now[-1] or s.id in (below, above) or min(ids) < s.id < max(ids)
         }
         needed = set().union(*(paths_of(self.store.read_list(path)) for path in neighbours))
         unused: set[str] = set()
@@ -536,28 +515,18 @@ class Publication:
         self.store.delete([*unused, *(s.manifest_list for s in dropped)])
 
 
-def _below(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:
-    return max((s.id for s in snapshots if s.id < snapshot_id), default=None)
-
-
-def _above(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:
-    return min((s.id for s in snapshots if s.id > snapshot_id), default=None)
-
-
 def _plain(path: str) -> str:
     return "".join(without_scheme(path)).rstrip("/")
-
-
-def _operation(kind: CommitKind) -> str:
-    return "replace" if kind is CommitKind.COMPACT else "overwrite"
 
 
 def _sum(files: pa.Table, column: str) -> int:
     return int(pc.sum(files[column]).as_py() or 0)
 
 
-_NAMES = {"added": ("added-data-files", "added-records", "added-files-size")}
-_NAMES["deleted"] = ("deleted-data-files", "deleted-records", "removed-files-size")
+_NAMES = {
+    "added": ("added-data-files", "added-records", "added-files-size"),
+    "deleted": ("deleted-data-files", "deleted-records", "removed-files-size"),
+}
 
 
 def _counts(what: str, *numbers: int) -> dict[str, str]:

@@ -99,14 +99,15 @@ class MetadataStore:
     def write_manifest(self, data: bytes) -> str:
         """Write a manifest; return its path."""
         self._made += 1
-        path = self.path(f"{self._run}-m{self._made}.avro")
-        self.file_io.write_bytes(path, data)
-        return path
+        return self._written(f"{self._run}-m{self._made}.avro", data)
 
     def write_list(self, data: bytes) -> str:
         """Write a manifest list; return its path."""
         self._made += 1
-        path = self.path(f"snap-{self._made}-{self._run}.avro")
+        return self._written(f"snap-{self._made}-{self._run}.avro", data)
+
+    def _written(self, name: str, data: bytes) -> str:
+        path = self.path(name)
         self.file_io.write_bytes(path, data)
         return path
 

@@ -12,7 +12,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.pruning.file_indexes import index_file
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.rolling import FileIndexes
@@ -60,7 +60,7 @@ class IndexRewriteTask:
         if not columns:
             return None
         indexes = FileIndexes(wanted, stored)
-        for batch in read_data_file(written, e.partition, e.bucket, e.file, columns):
+        for batch in DataFileReader(written, e.partition, e.bucket, e.file, columns).batches():
             indexes.add(batch)
         return indexes.finish()
 

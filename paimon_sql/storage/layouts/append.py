@@ -19,13 +19,7 @@ from paimon_sql.storage.write.writers import AppendWriter
 
 
 class AppendLayout(
-    AppendFiles,
-    AppendScans,
-    ChangesLayout,
-    CommitLayout,
-    WriteLayout,
-    AppendRowChanges,
-    AppendCompactions,
+    AppendFiles, AppendScans, ChangesLayout, CommitLayout, WriteLayout, AppendRowChanges, AppendCompactions
 ):
     """A table without a primary key."""
 

@@ -14,14 +14,7 @@ from paimon_sql.storage.scan.changes.commits import GroupChangesLayout
 from paimon_sql.storage.scan.layout import GroupScans
 
 
-class DataEvolutionLayout(
-    GroupFiles,
-    GroupScans,
-    GroupChangesLayout,
-    GroupRowChanges,
-    GroupCompactions,
-    AppendLayout,
-):
+class DataEvolutionLayout(GroupFiles, GroupScans, GroupChangesLayout, GroupRowChanges, GroupCompactions, AppendLayout):
     """An append table with ``data-evolution.enabled``."""
 
     has_final_rows = False

@@ -14,15 +14,7 @@ from paimon_sql.storage.write.task import WriteLayout
 from paimon_sql.storage.write.writers import KeyValueWriter
 
 
-class PrimaryKeyLayout(
-    KeyFiles,
-    KeyScans,
-    ChangesLayout,
-    KeyCommits,
-    WriteLayout,
-    KeyRowChanges,
-    KeyCompactions,
-):
+class PrimaryKeyLayout(KeyFiles, KeyScans, ChangesLayout, KeyCommits, WriteLayout, KeyRowChanges, KeyCompactions):
     """A table with a primary key."""
 
     compares_states = True

@@ -13,18 +13,7 @@ from typing import Literal
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.table.materialized_table import (
-    MATERIALIZED_TABLE_DEFINITION_QUERY,
-    MATERIALIZED_TABLE_INTERVAL_FRESHNESS,
-    MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT,
-    MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE,
-    MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES,
-    MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION,
-    MATERIALIZED_TABLE_REFRESH_MODE,
-    MATERIALIZED_TABLE_REFRESH_STATUS,
-    MATERIALIZED_TABLE_SETTING,
-    PARTITION_FIELDS_DATE_FORMATTER,
-)
+from paimon_sql.format.options.table import materialized_table as keys
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
 
@@ -43,8 +32,8 @@ _THRESHOLD = timedelta(minutes=30)
 _DEFAULTS: dict[str, tuple[int, Unit]] = {CONTINUOUS: (3, "MINUTE"), FULL: (1, "HOUR")}
 _MAX_NUMBER = 10_000_000
 """Upper bound of a freshness, which keeps `timedelta` from overflowing."""
-_FORMATTERS = PARTITION_FIELDS_DATE_FORMATTER.for_name("\0").split("\0")
-_SETTINGS = MATERIALIZED_TABLE_SETTING.for_name("")
+_FORMATTERS = keys.PARTITION_FIELDS_DATE_FORMATTER.for_name("\0").split("\0")
+_SETTINGS = keys.MATERIALIZED_TABLE_SETTING.for_name("")
 
 
 @dataclass(frozen=True)
@@ -100,13 +89,13 @@ class Definition:
         """Return the table options of the definition, without those of a Flink job."""
         return {
             TYPE.key: KIND,
-            MATERIALIZED_TABLE_DEFINITION_QUERY.key: self.query,
-            MATERIALIZED_TABLE_INTERVAL_FRESHNESS.key: str(self.freshness.number),
-            MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT.key: self.freshness.unit,
-            MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE.key: self.logical_mode,
-            MATERIALIZED_TABLE_REFRESH_MODE.key: self.mode,
-            MATERIALIZED_TABLE_REFRESH_STATUS.key: self.status,
-            **{MATERIALIZED_TABLE_SETTING.for_name(k): v for k, v in self.settings.items()},
+            keys.MATERIALIZED_TABLE_DEFINITION_QUERY.key: self.query,
+            keys.MATERIALIZED_TABLE_INTERVAL_FRESHNESS.key: str(self.freshness.number),
+            keys.MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT.key: self.freshness.unit,
+            keys.MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE.key: self.logical_mode,
+            keys.MATERIALIZED_TABLE_REFRESH_MODE.key: self.mode,
+            keys.MATERIALIZED_TABLE_REFRESH_STATUS.key: self.status,
+            **{keys.MATERIALIZED_TABLE_SETTING.for_name(k): v for k, v in self.settings.items()},
         }
 
 
@@ -141,22 +130,22 @@ def definition_of(schema: TableSchema, name: str) -> Definition:
     if not is_materialized(schema):
         raise InvalidInputError(f"{name} is not a materialized table.")
     options = TableOptions(schema.options)
-    query = options.get(MATERIALIZED_TABLE_DEFINITION_QUERY)
+    query = options.get(keys.MATERIALIZED_TABLE_DEFINITION_QUERY)
     if not query or not query.strip():
         raise InvalidInputError(
-            f"{name} has no query: '{MATERIALIZED_TABLE_DEFINITION_QUERY.key}' is not set.",
+            f"{name} has no query: '{keys.MATERIALIZED_TABLE_DEFINITION_QUERY.key}' is not set.",
             remedy="DROP MATERIALIZED TABLE and create it again.",
         )
-    unit = options.get(MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT) or "MINUTE"
-    mode = options.get(MATERIALIZED_TABLE_REFRESH_MODE) or FULL
-    handler = options.get(MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES)
-    description = options.get(MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION)
+    unit = options.get(keys.MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT) or "MINUTE"
+    mode = options.get(keys.MATERIALIZED_TABLE_REFRESH_MODE) or FULL
+    handler = options.get(keys.MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES)
+    description = options.get(keys.MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION)
     return Definition(
         query=query,
-        freshness=read_freshness(options.get(MATERIALIZED_TABLE_INTERVAL_FRESHNESS) or "", unit),  # type: ignore[arg-type]
+        freshness=read_freshness(options.get(keys.MATERIALIZED_TABLE_INTERVAL_FRESHNESS) or "", unit),  # type: ignore[arg-type]
         mode=FULL if mode == AUTOMATIC else mode,
-        logical_mode=options.get(MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE) or mode,
-        status=options.get(MATERIALIZED_TABLE_REFRESH_STATUS) or ACTIVATED,
+        logical_mode=options.get(keys.MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE) or mode,
+        status=options.get(keys.MATERIALIZED_TABLE_REFRESH_STATUS) or ACTIVATED,
         settings={k.removeprefix(_SETTINGS): v for k, v in schema.options.items() if k.startswith(_SETTINGS)},
         handler=(description or "a Flink job") if handler and handler.strip() else None,
     )
@@ -188,10 +177,10 @@ def date_formatters(schema: TableSchema) -> dict[str, str]:
 
 def shown_options(schema: TableSchema) -> dict[str, str]:
     """Return the table's options without those of the definition."""
-    prefix = MATERIALIZED_TABLE_DEFINITION_QUERY.key.partition(".")[0] + "."
+    prefix = keys.MATERIALIZED_TABLE_DEFINITION_QUERY.key.partition(".")[0] + "."
     return {k: v for k, v in schema.options.items() if k != TYPE.key and not k.startswith(prefix)}
 
 
 def is_suspended(schema: TableSchema) -> bool:
     """Whether refreshes of a materialized table are suspended."""
-    return schema.options.get(MATERIALIZED_TABLE_REFRESH_STATUS.key, "").upper() == SUSPENDED
+    return schema.options.get(keys.MATERIALIZED_TABLE_REFRESH_STATUS.key, "").upper() == SUSPENDED

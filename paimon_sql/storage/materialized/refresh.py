@@ -1,8 +1,4 @@
-"""Refresh of a materialized table: its state, and the partitions that are refreshed.
-
-State and rows are therefore always consistent: a rollback reverts both, and every branch and tag has its own state.
-Compactions and statistics, which change no row, inherit it; after any other snapshot without it the state is unknown.
-"""
+"""Refresh of a materialized table: its state, and the partitions that are refreshed."""
 
 from __future__ import annotations
 
@@ -50,7 +46,10 @@ class SourceState:
 
 @dataclass(frozen=True)
 class RefreshState:
-    """The result of a refresh.
+    """The result of a refresh, which is stored in the snapshot of its rows.
+
+    State and rows are therefore always consistent: a rollback reverts both, and every branch and tag has its own state.
+    Compactions and statistics, which change no row, inherit it; after any other snapshot without it it is unknown.
 
     Attributes:
         query: the digest of the query.

@@ -74,14 +74,7 @@ class FastForwardPlan:
     def is_empty(self) -> bool:
         """Whether table and branch are equal."""
         return not any(
-            (
-                self.dropped,
-                self.added,
-                self.dropped_tags,
-                self.added_tags,
-                self.dropped_schemas,
-                self.added_schemas,
-            )
+            (self.dropped, self.added, self.dropped_tags, self.added_tags, self.dropped_schemas, self.added_schemas)
         )
 
 
@@ -176,6 +169,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
     dropped = [] if present.issuperset(newer) else newer
     needed = max((mine.get(i).schema_id for i in kept), default=-1)
     schemas, own_schemas = set(branch.schemas.ids()), set(table.schemas.ids())
+    written, own_written = branch.schemas.directory, table.schemas.directory
     return FastForwardPlan(
         shared,
         table_ids[-1] if table_ids else None,
@@ -186,7 +180,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
         sorted(n for n in later if tags.get(n) != own_tags.get(n)),
         sorted(n for n, data in tags.items() if own_tags.get(n) != data),
         sorted(i for i in own_schemas - schemas if i > needed),
-        sorted(i for i in schemas if i not in own_schemas or _differs(table, branch, i)),
+        sorted(i for i in schemas if i not in own_schemas or own_written.read(i) != written.read(i)),
         rewind,
     )
 
@@ -333,10 +327,6 @@ def _tagged(table: Table) -> dict[int, Snapshot]:
 def _tag_files(table: Table) -> dict[str, bytes]:
     """The contents of the tag files, without guard tags."""
     return {n: table.file_io.read_bytes(table.tags.path(n)) for n in table.tags.names() if not is_guard(n)}
-
-
-def _differs(table: Table, branch: Table, schema_id: int) -> bool:
-    return table.schemas.directory.read(schema_id) != branch.schemas.directory.read(schema_id)
 
 
 def _created(table: Table, number: int, data: bytes, rewind: Rollback | None) -> bytes | None:

@@ -77,7 +77,8 @@ def merge_branch(table: Table, source: str, target: str, *, dry_run: bool = Fals
 
     def changes(latest: Snapshot | None) -> Changes:
         merged[:] = _missing(source_branch, target_branch)
-        return Changes([_without_row_ids(e) for e in merged])
+        # The target's commit assigns new row ids.
+        return Changes([replace(e, file=replace(e.file, first_row_id=None)) for e in merged])
 
     # The files belong to the source: the transaction stages none, so a failure does not delete them.
     with Transaction(target_branch) as transaction:
@@ -94,11 +95,6 @@ def _missing(source: Table, target: Table) -> list[ManifestEntry]:
         (e for e in found if e.file.file_name not in present),
         key=lambda e: (e.file.min_sequence_number, e.file.creation_time_millis or 0, e.file.file_name),
     )
-
-
-def _without_row_ids(entry: ManifestEntry) -> ManifestEntry:
-    """The entry without row ids: the target's commit assigns new ones."""
-    return replace(entry, file=replace(entry.file, first_row_id=None))
 
 
 def _refuse_kind(branch: Table) -> None:
@@ -157,10 +153,7 @@ def _refuse_schemas(source: Table, target: Table, files: Iterable[ManifestEntry]
     for number in sorted({e.file.schema_id for e in files}):
         written = source.schemas.get(number)
         own = target.schemas.get(number) if number in known else None
-        if own is None or (own.fields, own.partition_keys) != (
-            written.fields,
-            written.partition_keys,
-        ):
+        if own is None or (own.fields, own.partition_keys) != (written.fields, written.partition_keys):
             raise InvalidInputError(
                 f"{source.name} has files written under schema {number}, which {target.name} does not have in the same"
                 " form.",

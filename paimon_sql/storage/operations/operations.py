@@ -16,7 +16,7 @@ from paimon_sql.storage.commit.checks.conflicts import STAGED_FILES_EXIST
 from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.data_files.lsm_tree import max_level, sections_of
 from paimon_sql.storage.maintenance.after_commit import after_batch, after_commit
 from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes, compact_changes
@@ -43,9 +43,7 @@ def upgraded(
         m.bucket < 0 or any(f.level for f in m.new_files) for m in messages
     ):
         return list(messages)
-    buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
-    for m in messages:
-        buckets.setdefault((m.partition, m.bucket), []).append(m)
+    buckets = grouped(((m.partition, m.bucket), m) for m in messages)
     level = max_level(table.options)
     found = []
     for (partition, _), theirs in buckets.items():
@@ -102,11 +100,7 @@ def compact(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snap
     """
     _take(transaction, messages)
     changes = compact_changes(messages)
-    if changes.is_empty():
-        return None
-    made = transaction.commit(CommitKind.COMPACT, lambda latest: changes)
-    after_commit(transaction.table, [made])
-    return made
+    return None if changes.is_empty() else _commit(transaction, CommitKind.COMPACT, changes)
 
 
 def change_indexes(transaction: Transaction, messages: Sequence[CommitMessage]) -> Snapshot | None:
@@ -117,11 +111,7 @@ def change_indexes(transaction: Transaction, messages: Sequence[CommitMessage]) 
     """
     _take(transaction, messages)
     changes = append_changes(messages)
-    if changes.is_empty():
-        return None
-    made = transaction.commit(CommitKind.APPEND, lambda latest: changes)
-    after_commit(transaction.table, [made])
-    return made
+    return None if changes.is_empty() else _commit(transaction, CommitKind.APPEND, changes)
 
 
 def overwrite(
@@ -185,14 +175,16 @@ def set_statistics(transaction: Transaction, statistics: TableStatistics) -> Sna
     """Commit table statistics as a snapshot of the same rows."""
     table, name = transaction.table, written_statistics(transaction.table, statistics)
     transaction.staged.add_paths([table.paths.statistics(name)])
-    made = transaction.commit(CommitKind.ANALYZE, lambda latest: Changes(statistics=name))
-    after_commit(table, [made])
-    return made
+    return _commit(transaction, CommitKind.ANALYZE, Changes(statistics=name))
 
 
 def annotate(transaction: Transaction) -> Snapshot:
     """Commit a snapshot of the same rows that carries the properties of the transaction."""
-    made = transaction.commit(CommitKind.ANALYZE, lambda latest: Changes())
+    return _commit(transaction, CommitKind.ANALYZE, Changes())
+
+
+def _commit(transaction: Transaction, kind: CommitKind, changes: Changes) -> Snapshot:
+    made = transaction.commit(kind, lambda latest: changes)
     after_commit(transaction.table, [made])
     return made
 

@@ -22,7 +22,7 @@ from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all
-from paimon_sql.storage.retention.plan import add_indexes, add_manifests, distinct_files, without
+from paimon_sql.storage.retention.plan import add_indexes, add_manifests, distinct_files, sizes_of_lists, without
 from paimon_sql.storage.retention.retained_references import Uses, other_branches, reference_of_snapshot, uses_of
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left
@@ -199,11 +199,11 @@ def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset
     files = FilesToDelete()
     snapshots = [s for s in [*kept, *own] if not any(is_same_commit(s, other) for other in remaining)]
     changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
-    lists = {s.base_manifest_list: s.base_manifest_list_size or 0 for s in snapshots}
-    lists.update((s.delta_manifest_list, s.delta_manifest_list_size or 0) for s in snapshots)
-    for owner, add in ((lists, files.add_data), (changelogs, files.add_changelog)):
+    lists = {name: size for s in snapshots for name, size in sizes_of_lists(s).items()}
+    for owner in (lists, changelogs):
         metas = {m.file_name: m for found in lists_that_are_left(table, owner).values() for m in found}
-        add(table, without(distinct_files(manifests_that_are_left(table, list(metas.values()))), uses))
+        unused = without(distinct_files(manifests_that_are_left(table, list(metas.values()))), uses)
+        files.add_files(table, unused, changelog=owner is changelogs)
     add_manifests(table, files, {**lists, **{n: size for n, size in changelogs.items() if n}}, uses)
     for snapshot in snapshots:
         add_indexes(table, files, snapshot, uses)

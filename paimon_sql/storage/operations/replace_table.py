@@ -83,16 +83,12 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
             operations.annotate(empty)
     if not table.schemas.try_add(table.schema, old.schema):
         raise _changed_meanwhile(table)
-    everything = Overwrite()
     transaction.waive(SAME_DEFINITION)
     transaction.require(Validation("the definition was not changed meanwhile", _check_newest))
     try:
         # All files are replaced, for the old ones have other columns.
         made = operations.overwrite(
-            transaction,
-            messages,
-            lambda latest: overwritten(table, latest, everything, []),
-            even_if_empty=True,
+            transaction, messages, lambda latest: overwritten(table, latest, Overwrite(), []), even_if_empty=True
         )
     except BaseException:
         if transaction.outcome is Outcome.OPEN:

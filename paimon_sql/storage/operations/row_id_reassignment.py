@@ -122,7 +122,7 @@ def plan_reassignment(table: Table, snapshot: Snapshot, partitions: Predicate | 
     )
     moved = plan.applied(chosen)
     files = 0 if moved is None else int(pc.sum(pc.not_equal(moved["first_row_id"], chosen["first_row_id"])).as_py())
-    return Reassignment(plan.starts, plan.ends, plan.targets, plan.partitions, files, plan.next_row_id)
+    return replace(plan, files=files)
 
 
 def _groups(entries: pa.Table) -> tuple[_Ids, _Ids, _Ids]:

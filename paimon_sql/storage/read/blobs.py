@@ -156,11 +156,11 @@ def reference_resolver(table: Table, columns: Sequence[str], read: ReadBlobs) ->
         columns: the columns that are read.
         read: reads blobs of other tables.
     """
-    asked = table.options.get
-    named = descriptor_columns(table.schema) if asked(BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED) else frozenset()
-    viewed = view_columns(table.schema) if asked(BLOB_VIEW_RESOLVE_ENABLED) else frozenset()
+    options = table.options
+    named = descriptor_columns(table.schema) if options.get(BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED) else frozenset()
+    viewed = view_columns(table.schema) if options.get(BLOB_VIEW_RESOLVE_ENABLED) else frozenset()
     named, viewed = named & set(columns), viewed & set(columns)
-    fetched: frozenset[str] = frozenset() if asked(BLOB_AS_DESCRIPTOR) else named | viewed
+    fetched: frozenset[str] = frozenset() if options.get(BLOB_AS_DESCRIPTOR) else named | viewed
     if not viewed and not fetched:
         return None
 

@@ -3,15 +3,13 @@
 ``__paimon_file_path`` and ``__paimon_row_index`` are a row's data file and its position in it, from 0 on, deleted rows
 included; ``__paimon_partition`` and ``__paimon_bucket`` are those of the file. They are computed from the plan; no file
 stores them. Tables with row tracking also have ``_ROW_ID``, and ``_SEQUENCE_NUMBER``, the snapshot that changed the row
-last.
-
-In a file of new rows, ids count up from its first row id, and the sequence number is that of the snapshot that added
-the file. Files with moved rows store both columns; a null in them means the same as in a file without the columns.
+last (spec: Row Tracking).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import singledispatch
 from types import MappingProxyType
 
@@ -30,10 +28,10 @@ from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRAC
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, RowType, string_type
 from paimon_sql.storage.data_files.live_files import Deletion, partition_values
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.read.readers.data_evolution import read_wanted, rows_with_ids
-from paimon_sql.storage.read.readers.data_file import RowRanges, read_with_positions
+from paimon_sql.storage.read.readers.data_evolution import read_wanted
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.read.readers.merge import read_merged
-from paimon_sql.storage.read.readers.splits import read_postponed
+from paimon_sql.storage.read.readers.splits import read_postponed, reader_of
 from paimon_sql.storage.scan.postponed import PostponedSplit
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
@@ -81,9 +79,9 @@ def read_with_metadata(
     # A batch without columns has no number of rows.
     read = columns or table.schema.names[:1]
     if not split.raw:
-        if asked := _POSITION_COLUMNS & {f.name for f in hidden}:
+        if unavailable := _POSITION_COLUMNS & {f.name for f in hidden}:
             raise UnsupportedError(
-                f"{table.name}: {min(asked)} is not available for rows that are merged when they are read.",
+                f"{table.name}: {min(unavailable)} is not available for rows that are merged when they are read.",
                 remedy="Compact the table, or select only __paimon_bucket and __paimon_partition.",
             )
         for batch in read_merged(table, split, read, predicate):
@@ -91,22 +89,8 @@ def read_with_metadata(
         return
     for file in split.files:
         path = table.locations.data_file(split.partition, split.bucket, file)
-        deletion = split.deletions.get(file.file_name)
-        reader = read_tracked if metadata.tracked else read_with_positions
-        ranges = None
-        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
-            ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
-        batches = reader(
-            table,
-            split.partition,
-            split.bucket,
-            file,
-            read,
-            predicate=predicate,
-            deletion=deletion,
-            row_ranges=ranges,
-        )
-        for positions, batch in batches:
+        reader = reader_of(table, split, file, read, predicate, row_ids)
+        for positions, batch in read_tracked(reader) if metadata.tracked else reader.with_positions():
             tracked = {name: batch.column(name) for name in metadata.tracked}
             yield metadata.appended_to(batch.select(list(columns)), batch.num_rows, path, positions, tracked)
 
@@ -183,26 +167,15 @@ def is_tracked(schema: TableSchema) -> bool:
     return bool(TableOptions(schema.options).get(ROW_TRACKING_ENABLED))
 
 
-def read_tracked(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    *,
-    predicate: Predicate | None = None,
-    deletion: Deletion | None = None,
-    row_ranges: RowRanges | None = None,
-) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+def read_tracked(reader: DataFileReader) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
 
-    Args: as of `read_with_positions`.
+    In a file of new rows, ids count up from its first row id, and the sequence number is that of the snapshot that
+    added the file. Files with moved rows store both columns; a null in them means the same as in a file without the
+    columns.
     """
-    names = [*columns, *(f.name for f in TRACKED)]
-    read = read_with_positions(
-        table, partition, bucket, file, names, predicate=predicate, deletion=deletion, row_ranges=row_ranges
-    )
-    for positions, rows in read:
+    names, file = [*reader.columns, *(f.name for f in TRACKED)], reader.file
+    for positions, rows in replace(reader, columns=names).with_positions():
         first = file.first_row_id
         ids = pa.nulls(len(positions), pa.int64()) if first is None else pa.array(positions + first)
         numbers = pa.array(np.full(len(positions), file.max_sequence_number, dtype=np.int64))
@@ -218,7 +191,7 @@ def rows_to_move(
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """Read a data file to copy its rows into another one, with their ids if the table tracks rows.
 
-    Returns: as `read_with_positions`.
+    Returns: as `DataFileReader.with_positions`.
     """
-    reader = read_tracked if is_tracked(table.schema) else read_with_positions
-    return reader(table, partition, bucket, file, table.schema.names, deletion=deletion)
+    reader = DataFileReader(table, partition, bucket, file, table.schema.names, deletion=deletion)
+    return read_tracked(reader) if is_tracked(table.schema) else reader.with_positions()

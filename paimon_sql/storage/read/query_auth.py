@@ -38,14 +38,10 @@ def authorized_rows(rights: QueryAuthResult, batch: pa.RecordBatch) -> pa.Record
 
 def _named(node: object) -> Iterator[str]:
     """The columns that a node refers to."""
-    if isinstance(node, Mapping):
-        if {"index", "name", "type"} <= node.keys():
-            yield str(node["name"])
-            return
-        for inner in node.values():
-            yield from _named(inner)
-    elif isinstance(node, list):
-        for inner in node:
+    if isinstance(node, Mapping) and {"index", "name", "type"} <= node.keys():
+        yield str(node["name"])
+    elif isinstance(node, Mapping | list):
+        for inner in node.values() if isinstance(node, Mapping) else node:
             yield from _named(inner)
 
 

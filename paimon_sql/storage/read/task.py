@@ -120,11 +120,7 @@ class ReadTask:
 
 @singledispatch
 def _rows_of(
-    split: Split,
-    table: Table,
-    columns: Sequence[str],
-    predicate: Predicate | None,
-    row_ids: Predicate | None,
+    split: Split, table: Table, columns: Sequence[str], predicate: Predicate | None, row_ids: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
     """Read a split of any kind; the conditions may be applied in part."""
     if split.raw:
@@ -160,7 +156,7 @@ class CommitTask:
     Attributes:
         table: the table.
         change: the split with the rows.
-        columns: the names of the wanted columns, in this order; may include those of ``TOLD``.
+        columns: the names of the wanted columns, in this order; may include those of `CHANGE_FIELDS`.
         predicate: a condition on the table's columns; other rows are dropped.
     """
 

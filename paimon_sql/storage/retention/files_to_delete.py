@@ -66,16 +66,10 @@ class FilesToDelete:
             for path in theirs:
                 mine.pop(path, None)
 
-    def add_data(self, table: Table, entries: pa.Table) -> None:
-        """Add the data files of manifest entries."""
+    def add_files(self, table: Table, entries: pa.Table, *, changelog: bool = False) -> None:
+        """Add the data files of manifest entries, or their changelog files."""
         if len(entries):
-            self.data.update(_paths(table, entries))
-            self.folders.update(bucket_folders(table, entries).unique().to_pylist())
-
-    def add_changelog(self, table: Table, entries: pa.Table) -> None:
-        """Add the changelog files of manifest entries."""
-        if len(entries):
-            self.changelog.update(_paths(table, entries))
+            (self.changelog if changelog else self.data).update(_paths(table, entries))
             self.folders.update(bucket_folders(table, entries).unique().to_pylist())
 
     def delete(self, table: Table) -> None:
@@ -84,11 +78,9 @@ class FilesToDelete:
         Data files are deleted before the manifests that list them, and manifests before their lists, so that after a
         crash the remaining files can still be found.
         """
-        file_io = table.file_io
         delete_all(table, [*self.data, *self.changelog])
-        cleans_directories = table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES)
-        if cleans_directories and self.folders:
-            remove_empty_folders(file_io, self.folders, table.paths.data_root())
+        if table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES) and self.folders:
+            remove_empty_folders(table.file_io, self.folders, table.paths.data_root())
         delete_all(table, [*self.manifests, *self.indexes, *self.statistics])
         delete_all(table, list(self.lists))
 

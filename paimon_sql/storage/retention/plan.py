@@ -169,12 +169,12 @@ def plan_expiry(
     add_unused(table, files, deleted, uses)
     if not keeps_changelog:
         in_history = [s for s in expired if s.id not in late]
-        files.add_changelog(table, without(_changelog_files(table, in_history, uses, read_lists), uses))
+        changelog_files = _changelog_files(table, in_history, uses, read_lists)
+        files.add_files(table, without(changelog_files, uses), changelog=True)
     lists: dict[str, int] = {}
     for s in expired:
         if produces or not keeps_changelog:
-            lists[s.base_manifest_list] = s.base_manifest_list_size or 0
-            lists[s.delta_manifest_list] = s.delta_manifest_list_size or 0
+            lists |= sizes_of_lists(s)
         if s.changelog_manifest_list and not keeps_changelog:
             lists[s.changelog_manifest_list] = s.changelog_manifest_list_size or 0
     add_manifests(table, files, lists, uses, read_lists)
@@ -182,6 +182,14 @@ def plan_expiry(
         if s.id not in late:
             add_indexes(table, files, s, uses)
     return ExpirationPlan(tuple(expired), end.id, files, keeps_changelog, late)
+
+
+def sizes_of_lists(snapshot: Changelog) -> dict[str, int]:
+    """Return the sizes of a snapshot's base and delta manifest lists, by name; 0 if unknown."""
+    return {
+        snapshot.base_manifest_list: snapshot.base_manifest_list_size or 0,
+        snapshot.delta_manifest_list: snapshot.delta_manifest_list_size or 0,
+    }
 
 
 def add_manifests(
@@ -265,7 +273,7 @@ def _changelog_files(table: Table, snapshots: Sequence[Snapshot], uses: Uses, re
 def add_unused(table: Table, files: FilesToDelete, entries: pa.Table, uses: Uses) -> None:
     """Add the unused data files of manifest entries, and extra files that files in use no longer have."""
     unused = without(entries, uses)
-    files.add_data(table, unused)
+    files.add_files(table, unused)
     if len(unused) < len(entries):
         extras = extra_file_paths(table, entries.filter(_used(entries, uses))).to_pylist()
         files.data.update((path, 0) for path in extras if name_of(path) not in uses.data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.format.options import Option, TableOptions
@@ -92,14 +93,12 @@ def retention_of(
 
 def outlives_snapshots(options: TableOptions) -> bool:
     """Whether changelogs are retained longer than their snapshots by the options."""
-    max_retained: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
-    min_retained: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
-    time_retained: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-    return (
-        (max_retained is not None and max_retained > options.get(SNAPSHOT_NUM_RETAINED_MAX))
-        or (min_retained is not None and min_retained > options.get(SNAPSHOT_NUM_RETAINED_MIN))
-        or (time_retained is not None and time_retained > options.get(SNAPSHOT_TIME_RETAINED))
+    pairs: tuple[tuple[Option[Any], Option[Any]], ...] = (
+        (CHANGELOG_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MAX),
+        (CHANGELOG_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MIN),
+        (CHANGELOG_TIME_RETAINED, SNAPSHOT_TIME_RETAINED),
     )
+    return any(options.get(own) is not None and options.get(own) > options.get(other) for own, other in pairs)
 
 
 def changelog_retention_of(

@@ -1,7 +1,4 @@
-"""Guard tags, which retain a snapshot while a statement works with it, and the files that are deleted with a tag.
-
-A statement that is killed, or whose requests are executed late, therefore leaves nothing unreadable.
-"""
+"""Guard tags, which retain a snapshot while a statement works with it, and the files that are deleted with a tag."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
-from paimon_sql.storage.retention.plan import add_indexes, add_manifests, add_unused, distinct_files
+from paimon_sql.storage.retention.plan import add_indexes, add_manifests, add_unused, distinct_files, sizes_of_lists
 from paimon_sql.storage.retention.retained_references import (
     RetainedReference,
     changelogs_of,
@@ -52,7 +49,7 @@ def free_tagged(table: Table, snapshot: Snapshot) -> FilesToDelete:
 
 
 def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> FilesToDelete:
-    """Return the files that only this tag retains, as `free_tagged` deletes them.
+    """Return the files that only this tag retains, as `free_tagged` deletes them (Paimon: `TagDeletion`).
 
     Args:
         table: the table or branch.
@@ -76,11 +73,7 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
     live = distinct_files([live_entries(table, snapshot)])
     uses = uses_of(table, references, changelogs, named_files(live))
     add_unused(table, files, live, uses)
-    lists = {
-        snapshot.base_manifest_list: snapshot.base_manifest_list_size or 0,
-        snapshot.delta_manifest_list: snapshot.delta_manifest_list_size or 0,
-    }
-    add_manifests(table, files, lists, uses)
+    add_manifests(table, files, sizes_of_lists(snapshot), uses)
     add_indexes(table, files, snapshot, uses)
     return files
 
@@ -107,6 +100,7 @@ _GUARD = re.compile(
 def guard_tag(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     """Retain a snapshot in a context, by a tag with the prefix ``why``; its name is the context's value.
 
+    A statement that is killed, or whose requests are executed late, therefore leaves nothing unreadable.
     The tag of a killed process expires after a day; others must not remove it, as the process may only be suspended.
     The same applies to a statement with an unknown outcome: its request may be executed later.
 

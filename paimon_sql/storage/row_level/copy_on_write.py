@@ -22,7 +22,7 @@ from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, liv
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.read.metadata_columns import rows_to_move
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.partitions import Router
@@ -140,7 +140,7 @@ class DropKeysTask:
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         e = self.entry
-        return read_data_file(self.table, e.partition, e.bucket, e.file, columns, deletion=self.deletion)
+        return DataFileReader(self.table, e.partition, e.bucket, e.file, columns, deletion=self.deletion).batches()
 
     def _remaining(self, settings: WriteSettings) -> Iterator[pa.RecordBatch]:
         for batch in self._read([*self.table.schema.names, SEQUENCE_NUMBER.name, VALUE_KIND.name]):

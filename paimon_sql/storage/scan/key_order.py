@@ -16,6 +16,7 @@ import numpy as np
 from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.data_files.lsm_tree import key_ranks
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
 from paimon_sql.storage.scan.split import Split
@@ -57,10 +58,7 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
         return None
     if not all(s.raw and s.is_of_its_bucket for s in plan.splits):
         return None
-    groups: dict[K, list[Split]] = {}
-    for split in plan.splits:
-        groups.setdefault(group_of(split), []).append(split)
-    made = [_one_run(schema, splits) for splits in groups.values()]
+    made = [_one_run(schema, splits) for splits in grouped((group_of(s), s) for s in plan.splits).values()]
     return None if any(split is None for split in made) else replace(plan, splits=[s for s in made if s is not None])
 
 

@@ -86,14 +86,14 @@ class ScanLayout(TableLayout):
 
 
 class AppendScans(ScanLayout):
-    """Scans of complete rows: every split is raw."""
+    """Scans of complete rows: every split is raw (Paimon: `AppendOnlySplitGenerator`)."""
 
     def splits(self, scan: BucketScan, bucket: Bucket, files: Sequence[DataFileMeta]) -> Iterable[Split]:
         return scan.raw_splits(bucket, filter(scan.wants, files))
 
 
 class GroupScans(ScanLayout):
-    """Scans of groups of files (data evolution).
+    """Scans of groups of files (Paimon: `DataEvolutionSplitGenerator`).
 
     Single files are raw; groups hold the files with columns that are read, and are read if one of their files is.
     """
@@ -126,7 +126,10 @@ def _needed_files(table: Table, group: FileGroup, columns: Collection[str] | Non
 
 
 class KeyScans(ScanLayout):
-    """Scans of LSM trees: files that overlap others are merged by section, unless every key is in one visible row."""
+    """Scans of LSM trees: files that overlap others are merged by section, unless every key is in one visible row.
+
+    Paimon: `MergeTreeSplitGenerator`.
+    """
 
     def splits(self, scan: BucketScan, bucket: Bucket, files: Sequence[DataFileMeta]) -> Iterable[Split]:
         table, sizes = scan.table, scan.sizes

@@ -149,6 +149,6 @@ def _merged(table: Table, entries: pa.Table, wanted: PartialAggregation, columns
     keys, values = [f"k{i}" for i in range(len(wanted.groups))], [f"v{i}" for i in range(len(columns))]
     groups = [_group_values(table, entries, name) for name in wanted.groups]
     functions = [a.function if isinstance(a, Extreme) else "sum" for a in wanted.aggregates]
-    asked = list(zip(values, functions, strict=True))
-    made = pa.TableGroupBy(pa.table([*groups, *columns], names=[*keys, *values]), keys).aggregate(asked)
-    return pa.table([*(made[k] for k in keys), *(made[f"{v}_{how}"] for v, how in asked)], names=wanted.names)
+    computed = list(zip(values, functions, strict=True))
+    made = pa.TableGroupBy(pa.table([*groups, *columns], names=[*keys, *values]), keys).aggregate(computed)
+    return pa.table([*(made[k] for k in keys), *(made[f"{v}_{how}"] for v, how in computed)], names=wanted.names)

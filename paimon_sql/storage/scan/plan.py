@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 
 import numpy as np
 import pyarrow as pa
@@ -260,7 +261,15 @@ def plan_scan(
         splits = _by_partition(table, splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
-    _record_metrics(table, found.version.snapshot, metrics, time.monotonic() - started)
+    measured = {
+        "scanDuration": round((time.monotonic() - started) * 1000),
+        "scannedSnapshotId": found.version.snapshot.id if found.version.snapshot else 0,
+        "scannedManifests": metrics.manifests_read,
+        "scanSkippedTableFiles": metrics.files - metrics.files_read,
+        "scanResultedTableFiles": metrics.files_read,
+        "scanResultedBytes": metrics.bytes_read,
+    }
+    process_metrics().note(table, SCAN, measured)
     return ScanPlan(table, found.version.snapshot, splits, metrics, sizes, condition)
 
 
@@ -269,18 +278,6 @@ def _by_partition(table: Table, splits: Sequence[Split]) -> list[Split]:
     values = partition_values(table, pa.array([s.partition for s in splits], pa.binary()))
     order = sort_order([SortColumn(comparable(column)) for column in values.values()])
     return [splits[i] for i in order]
-
-
-def _record_metrics(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds: float) -> None:
-    measured = {
-        "scanDuration": round(seconds * 1000),
-        "scannedSnapshotId": snapshot.id if snapshot else 0,
-        "scannedManifests": metrics.manifests_read,
-        "scanSkippedTableFiles": metrics.files - metrics.files_read,
-        "scanResultedTableFiles": metrics.files_read,
-        "scanResultedBytes": metrics.bytes_read,
-    }
-    process_metrics().note(table, SCAN, measured)
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
@@ -302,16 +299,7 @@ def _row_ids_in(rows: RowIds, split: Split) -> RowIds | None:
 
 def _metrics(found: FilesToRead) -> ScanMetrics:
     each = found.chain.metrics if found.chain else [part.live.metrics for part in found.parts]
-    if len(each) == 1:
-        return each[0]
-    total = ScanMetrics()
-    for m in each:
-        total.manifests += m.manifests
-        total.manifests_read += m.manifests_read
-        total.files += m.files
-        total.files_read += m.files_read
-        total.bytes_read += m.bytes_read
-    return total
+    return reduce(add, each)
 
 
 def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -> bool:
@@ -327,7 +315,8 @@ def _splits(
 ) -> Iterable[Split]:
     groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     totals: dict[tuple[bytes, int], int] = {}
-    for e in entries(_by_age(live.entries)):
+    by_age = live.entries.sort_by([("min_sequence_number", "ascending")]) if len(live.entries) else live.entries
+    for e in entries(by_age):
         if e.bucket == POSTPONE_BUCKET:
             continue  # not visible before a compaction
         key = (e.partition, e.bucket)
@@ -348,10 +337,6 @@ def _with_deletions(splits: Iterable[Split], deletions: Mapping[FileKey, Deletio
         theirs = split.own_deletions(deletions)
         found.append(replace(split, deletions=theirs) if theirs else split)
     return found
-
-
-def _by_age(table: pa.Table) -> pa.Table:
-    return table.sort_by([("min_sequence_number", "ascending")]) if len(table) else table
 
 
 def _enough(splits: Sequence[Split], limit: int) -> list[Split]:

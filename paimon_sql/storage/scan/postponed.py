@@ -12,7 +12,7 @@ from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.options.table.bucket import BUCKET, POSTPONE_MERGE_ON_READ
-from paimon_sql.storage.data_files.live_files import LiveFiles
+from paimon_sql.storage.data_files.live_files import LiveFiles, grouped
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
@@ -54,9 +54,7 @@ def with_postponed(splits: Iterable[Split], live: LiveFiles) -> Iterator[Split]:
         live: the files of the table, of all real buckets of each partition.
     """
     postponed = live.entries.filter(pc.equal(live.entries["bucket"], POSTPONE_BUCKET))
-    waiting: dict[bytes, list[DataFileMeta]] = {}
-    for entry in entries(postponed):
-        waiting.setdefault(entry.partition, []).append(entry.file)
+    waiting = grouped((e.partition, e.file) for e in entries(postponed))
     by_bucket: dict[bytes, dict[int, list[Split]]] = {}
     for split in splits:
         if split.partition in waiting:

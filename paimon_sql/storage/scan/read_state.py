@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from itertools import pairwise
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
@@ -104,27 +106,26 @@ def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Comp
     if now == before:
         at = "has no snapshot yet" if latest is None else f"is still at snapshot {latest.id}"
         return Comparison(RowChange.SAME, f"{table.name} {at}")
+    changed = partial(Comparison, RowChange.CHANGED)
     if not _same_columns(table, now, before):
-        return Comparison(RowChange.CHANGED, f"the columns of {table.name} have changed")
+        return changed(f"the columns of {table.name} have changed")
     if before.snapshot is None:
-        return Comparison(RowChange.CHANGED, f"{table.name} had no snapshot then")
+        return changed(f"{table.name} had no snapshot then")
     seen = SnapshotView(table.snapshots, filter(None, [latest]))
     known = seen.find(before.snapshot)
     if latest is None or latest.id < before.snapshot or known is None or known.time_millis != before.time_millis:
-        return Comparison(
-            RowChange.CHANGED, f"{table.name} does not continue from snapshot {before.snapshot}, which was read"
-        )
+        return changed(f"{table.name} does not continue from snapshot {before.snapshot}, which was read")
     ids = range(before.snapshot + 1, latest.id + 1)
     later = [found for i in ids if (found := seen.find(i)) is not None]
     if len(later) < len(ids):
-        return Comparison(RowChange.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
+        return changed(f"snapshots of {table.name} have expired since the last refresh")
     writes = [s for s in later if not _same_rows(table, s)]
     if not writes:
         return Comparison(RowChange.SAME, f"{table.name} still has the rows of snapshot {before.snapshot}")
     what = f"{table.name} went from snapshot {before.snapshot} to {latest.id}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, latest.id))  # a range would end at the tags
     if named or not table.layout.has_final_rows or not _only_appends(known, later):
-        return Comparison(RowChange.CHANGED, what)
+        return changed(what)
     return Comparison(RowChange.APPENDED, what)
 
 
@@ -147,9 +148,7 @@ def _same_rows(table: Table, snapshot: Snapshot) -> bool:
 
 def _only_appends(first: Snapshot, later: list[Snapshot]) -> bool:
     """Whether consecutive snapshots only add rows; new index files may be deletion vectors, so they do not qualify."""
-    for before, snapshot in zip([first, *later], later, strict=False):
-        if keeps_rows(snapshot):
-            continue
-        if snapshot.commit_kind is not CommitKind.APPEND or snapshot.index_manifest != before.index_manifest:
-            return False
-    return True
+    return all(
+        keeps_rows(s) or (s.commit_kind is CommitKind.APPEND and s.index_manifest == before.index_manifest)
+        for before, s in pairwise([first, *later])
+    )

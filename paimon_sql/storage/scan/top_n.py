@@ -3,9 +3,6 @@
 A file has a known number of rows up to its max value. Once files have as many rows as are wanted up to some value, no
 wanted row comes after it: files that begin after it are skipped. Bounds may be wider than the values, as those of
 truncated strings; a file with merged or deleted rows counts for fewer rows, one without bounds for none.
-
-From each index file the first rows are taken, as many as are wanted in all; rows without an index, or changed since it
-was built, are added. The reader sorts the result.
 """
 
 from __future__ import annotations
@@ -188,6 +185,9 @@ _MAX_ROWS = 100_000
 
 def first_rows(table: Table, snapshot: Snapshot | None, files: pa.Table, top: TopN) -> RowIds | None:
     """Rows that include the first ones, from ``btree`` global indexes; None if these cannot be used.
+
+    From each index file the first rows are taken, as many as are wanted in all; rows without an index, or changed since
+    it was built, are added. The reader sorts the result.
 
     Args:
         table: the table.

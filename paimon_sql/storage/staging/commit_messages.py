@@ -54,20 +54,7 @@ class CommitMessage:
 
     def is_empty(self) -> bool:
         """Whether there are no changes."""
-        return not any(
-            (
-                self.new_files,
-                self.deleted_files,
-                self.changelog_files,
-                self.compact_before,
-                self.compact_after,
-                self.compact_changelog,
-                self.new_indexes,
-                self.deleted_indexes,
-                self.compact_new_indexes,
-                self.compact_deleted_indexes,
-            )
-        )
+        return append_changes([self]).is_empty() and compact_changes([self]).is_empty()
 
 
 @dataclass(frozen=True)
@@ -159,8 +146,8 @@ class StagedFiles:
     def add(self, messages: Iterable[CommitMessage]) -> None:
         """Own the new files of commit messages."""
         for message in messages:
-            self._paths.update(dict.fromkeys(new_files(self._table, append_changes([message]))))
-            self._paths.update(dict.fromkeys(new_files(self._table, compact_changes([message]))))
+            self.add_paths(new_files(self._table, append_changes([message])))
+            self.add_paths(new_files(self._table, compact_changes([message])))
 
     def add_paths(self, paths: Iterable[str]) -> None:
         """Own files by path."""
@@ -232,21 +219,20 @@ def new_files(table: Table, changes: Changes) -> list[str]:
 
     A data file that only changes its level, or gets another extra file, is not new.
     """
-    locations = table.locations
+
+    def paths_of(entry: ManifestEntry) -> list[str]:
+        return table.locations.files_of(entry.partition, entry.bucket, entry.file)
+
     before = {e.file.file_name: e for e in changes.entries if e.kind is FileKind.DELETE}
     found: list[str] = []
     for e in changes.entries:
         if e.kind is FileKind.ADD:
             deleted = before.get(e.file.file_name)
-            old_paths = set(_paths(table, deleted)) if deleted is not None else set()
-            found += [path for path in _paths(table, e) if path not in old_paths]
+            old_paths = set(paths_of(deleted)) if deleted is not None else set()
+            found += [path for path in paths_of(e) if path not in old_paths]
     for e in changes.changelog:
-        found += locations.files_of(e.partition, e.bucket, e.file)
+        found += paths_of(e)
     found += [index_path(table, e) for e in changes.indexes if e.kind is FileKind.ADD]
     if changes.statistics is not None:
         found.append(table.paths.statistics(changes.statistics))
     return found
-
-
-def _paths(table: Table, entry: ManifestEntry) -> list[str]:
-    return table.locations.files_of(entry.partition, entry.bucket, entry.file)

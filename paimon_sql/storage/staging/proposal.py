@@ -149,10 +149,6 @@ def changed_table(table: Table) -> NoSuchTableError:
     )
 
 
-def _check_table(proposal: Proposal) -> None:
-    require_same_table(proposal.table)
-
-
 def _check_definition(proposal: Proposal) -> None:
     """Reject a commit after REPLACE TABLE, or a rollback past one: the new columns would not show its rows."""
     table, latest = proposal.table, proposal.latest
@@ -162,5 +158,7 @@ def _check_definition(proposal: Proposal) -> None:
         raise changed_table(table)
 
 
-SAME_TABLE = Validation("the table is the one that the statement was planned on", _check_table)
+SAME_TABLE = Validation(
+    "the table is the one that the statement was planned on", lambda proposal: require_same_table(proposal.table)
+)
 SAME_DEFINITION = Validation("the table's definition was not replaced", _check_definition)

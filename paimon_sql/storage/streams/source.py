@@ -16,25 +16,8 @@ from itertools import takewhile
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID
-from paimon_sql.format.options.engines.spark import (
-    READ_STREAM_MAX_BYTES_PER_TRIGGER,
-    READ_STREAM_MAX_FILES_PER_TRIGGER,
-    READ_STREAM_MAX_ROWS_PER_TRIGGER,
-    READ_STREAM_MAX_TRIGGER_DELAY_MS,
-    READ_STREAM_MIN_ROWS_PER_TRIGGER,
-)
-from paimon_sql.format.options.operations.scan import (
-    INCREMENTAL_BETWEEN,
-    INCREMENTAL_BETWEEN_TIMESTAMP,
-    INCREMENTAL_TO_AUTO_TAG,
-    SCAN_MODE,
-    SCAN_SNAPSHOT_ID,
-    SCAN_TIMESTAMP,
-    SCAN_TIMESTAMP_MILLIS,
-    STREAMING_READ_APPEND_OVERWRITE,
-    STREAMING_READ_OVERWRITE,
-    STREAMING_READ_SNAPSHOT_DELAY,
-)
+from paimon_sql.format.options.engines import spark as spark_options
+from paimon_sql.format.options.operations import scan as scan_options
 from paimon_sql.format.options.operations.snapshot import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS
 from paimon_sql.format.text.instants import current_millis, parse_instant
 from paimon_sql.storage.branches.chains import Chain
@@ -73,12 +56,12 @@ class Limits:
     def of(cls, table: Table) -> Limits:
         """The limits that the options of a read set."""
         options = table.options
-        wait = options.get(READ_STREAM_MAX_TRIGGER_DELAY_MS)
+        wait = options.get(spark_options.READ_STREAM_MAX_TRIGGER_DELAY_MS)
         return cls(
-            options.get(READ_STREAM_MAX_FILES_PER_TRIGGER),
-            options.get(READ_STREAM_MAX_BYTES_PER_TRIGGER),
-            options.get(READ_STREAM_MAX_ROWS_PER_TRIGGER),
-            options.get(READ_STREAM_MIN_ROWS_PER_TRIGGER),
+            options.get(spark_options.READ_STREAM_MAX_FILES_PER_TRIGGER),
+            options.get(spark_options.READ_STREAM_MAX_BYTES_PER_TRIGGER),
+            options.get(spark_options.READ_STREAM_MAX_ROWS_PER_TRIGGER),
+            options.get(spark_options.READ_STREAM_MIN_ROWS_PER_TRIGGER),
             None if wait is None else wait / 1000,
         )
 
@@ -124,7 +107,11 @@ class StreamSource:
     """
 
     def __init__(self, table: Table, predicate: Predicate | None = None) -> None:
-        for option in (INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_TIMESTAMP, INCREMENTAL_TO_AUTO_TAG):
+        for option in (
+            scan_options.INCREMENTAL_BETWEEN,
+            scan_options.INCREMENTAL_BETWEEN_TIMESTAMP,
+            scan_options.INCREMENTAL_TO_AUTO_TAG,
+        ):
             if table.options.has(option):
                 raise UnsupportedError(
                     f"{table.name}: '{option.key}' reads changes up to an end, but a stream has none.",
@@ -139,8 +126,8 @@ class StreamSource:
         self.limits = Limits.of(table)
         self._mode = change_mode(table)
         self._overwrites = bool(
-            table.options.get(STREAMING_READ_OVERWRITE)
-            or (not table.schema.has_key and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
+            table.options.get(scan_options.STREAMING_READ_OVERWRITE)
+            or (not table.schema.has_key and table.options.get(scan_options.STREAMING_READ_APPEND_OVERWRITE))
         )
         self._last_end_at = time.monotonic()
         self._planned: tuple[Position, Position, list[Split]] | None = None
@@ -157,7 +144,7 @@ class StreamSource:
     def _newest_id(self) -> int:
         """The newest snapshot that is older than ``streaming.read.snapshot.delay``; 0 without one."""
         newest = self.table.snapshots.latest_id() or 0
-        delay = self.table.options.get(STREAMING_READ_SNAPSHOT_DELAY)
+        delay = self.table.options.get(scan_options.STREAMING_READ_SNAPSHOT_DELAY)
         if delay is None:
             return newest
         until = current_millis() - int(delay.total_seconds() * 1000)
@@ -243,7 +230,7 @@ BEFORE_FIRST = -1
 class Position:
     """A split of a snapshot, up to which a stream is read.
 
-    Its JSON is that of the connector's offsets in checkpoints of Structured Streaming.
+    Its JSON is that of the connector's offsets in checkpoints of Structured Streaming (Paimon: `PaimonSourceOffset`).
 
     Attributes:
         snapshot_id: the snapshot.
@@ -322,10 +309,10 @@ def _consumed(table: Table) -> Position | None:
 
 
 def _by_options(table: Table, zone: tzinfo | None) -> Position:
-    options, mode, latest = table.options, table.options.get(SCAN_MODE), table.snapshots.latest_id() or 0
-    number: int | None = options.get(SCAN_SNAPSHOT_ID)
-    millis: int | None = options.get(SCAN_TIMESTAMP_MILLIS)
-    if text := options.get(SCAN_TIMESTAMP):
+    options, mode, latest = table.options, table.options.get(scan_options.SCAN_MODE), table.snapshots.latest_id() or 0
+    number: int | None = options.get(scan_options.SCAN_SNAPSHOT_ID)
+    millis: int | None = options.get(scan_options.SCAN_TIMESTAMP_MILLIS)
+    if text := options.get(scan_options.SCAN_TIMESTAMP):
         millis = parse_instant(text, zone)
     match mode:
         case "default" | "from-snapshot" | "from-snapshot-full" if number is not None:
@@ -337,8 +324,8 @@ def _by_options(table: Table, zone: tzinfo | None) -> Position:
         case "default" | "latest-full" | "full" | "compacted-full":
             return Position(latest, full=True) if latest else Position(FIRST_SNAPSHOT_ID)
     raise InvalidOptionError(
-        f"{table.name}: a stream cannot start with '{SCAN_MODE.key}' = '{mode}' and its options.",
-        key=SCAN_MODE.key,
+        f"{table.name}: a stream cannot start with '{scan_options.SCAN_MODE.key}' = '{mode}' and its options.",
+        key=scan_options.SCAN_MODE.key,
         remedy="Use latest, latest-full, from-snapshot with scan.snapshot-id or from-timestamp with scan.timestamp.",
     )
 

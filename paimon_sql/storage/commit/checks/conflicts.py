@@ -1,8 +1,4 @@
-"""Conflict checks against snapshots that a writer has not read (Paimon: ``ConflictDetection``).
-
-A writer that was suspended for longer than the grace period of that removal would otherwise commit missing files. On
-a local file system flushing reveals a missing file anyway; an object store does not.
-"""
+"""Conflict checks against snapshots that a writer has not read (Paimon: `ConflictDetection`)."""
 
 from __future__ import annotations
 
@@ -32,6 +28,16 @@ _IDENTITY = ("file_name", "level", "extra_files", "embedded_index")
 """The columns that identify a file, on its level and with its indexes."""
 
 
+def _overtaken(proposal: Proposal, what: str) -> CommitConflictError:
+    latest = proposal.latest
+    assert latest is not None
+    return CommitConflictError(
+        f"{proposal.table.name}: {what}; snapshot {latest.id} is of commit user {latest.commit_user}"
+        f" ({latest.commit_kind.value}).",
+        remedy="Run the statement again.",
+    )
+
+
 def _check_files(proposal: Proposal) -> None:
     """Check that deleted files are live, and added ones are not."""
     table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
@@ -48,11 +54,7 @@ def _check_files(proposal: Proposal) -> None:
     live_levels = {(name, level) for name, level, *_ in identities - replaced}
     for e in changes:
         if e.kind == FileKind.DELETE and _identity(e) not in identities:
-            raise CommitConflictError(
-                f"{table.name}: file {e.file.file_name} was removed by another job; snapshot {latest.id} is of commit"
-                f" user {latest.commit_user} ({latest.commit_kind.value}).",
-                remedy="Run the statement again.",
-            )
+            raise _overtaken(proposal, f"file {e.file.file_name} was removed by another job")
         if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in live_levels:
             raise AlreadyCommittedError(
                 f"{table.name}: file {e.file.file_name} is in the table already: these changes were committed before.",
@@ -90,17 +92,12 @@ def _with_deleted_rows(changes: Changes) -> set[str]:
 
 def _check_marked(proposal: Proposal) -> None:
     """Check that data files with newly deleted rows are still live."""
-    table, latest = proposal.table, proposal.latest
     marked = _with_deleted_rows(proposal.changes)
-    if latest is None or not marked:
+    if proposal.latest is None or not marked:
         return
     missing = marked.difference(proposal.live_after["file_name"].to_pylist())
     if missing:
-        raise CommitConflictError(
-            f"{table.name}: file {min(missing)}, in which rows are to be deleted, was removed by another job; snapshot"
-            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
-            remedy="Run the statement again.",
-        )
+        raise _overtaken(proposal, f"file {min(missing)}, in which rows are to be deleted, was removed by another job")
 
 
 def _check_unmarked(proposal: Proposal) -> None:
@@ -122,8 +119,8 @@ def _check_unmarked(proposal: Proposal) -> None:
 
 def _check_groups(proposal: Proposal) -> None:
     """Check that files of the same rows have the same row ids, and include one with all rows."""
-    table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
-    if latest is None or not _is_grouped(proposal):
+    changes = proposal.changes.entries
+    if proposal.latest is None or not _is_grouped(proposal):
         return
     left = proposal.live_after
     with_ids = left.filter(left["first_row_id"].is_valid())
@@ -145,11 +142,7 @@ def _check_groups(proposal: Proposal) -> None:
     conflicts = (is_changed & ~(has_same_rows & has_base)) | (_overlaps(deleted, first, first + count) & ~is_changed)
     if conflicts.any():
         at = int(np.flatnonzero(conflicts)[0])
-        raise CommitConflictError(
-            f"{table.name}: another job changed the files that hold the rows from id {first[at]} on; snapshot"
-            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
-            remedy="Run the statement again.",
-        )
+        raise _overtaken(proposal, f"another job changed the files that hold the rows from id {first[at]} on")
 
 
 def _overlaps(
@@ -231,11 +224,7 @@ def _check_deep(proposal: Proposal) -> None:
     planned = {(*bucket, name) for bucket, names in planned_files.items() for name in names}
     changed = {(partition, bucket) for partition, bucket, _ in current ^ planned} & planned_files.keys()
     if changed:
-        raise CommitConflictError(
-            f"{table.name}: another job concurrently compacted or replaced bucket {min(changed)[1]}; snapshot"
-            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
-            remedy="Run the statement again.",
-        )
+        raise _overtaken(proposal, f"another job concurrently compacted or replaced bucket {min(changed)[1]}")
 
 
 LIVE_FILES = Validation("files that go are live, and files that come are new", _check_files)
@@ -253,6 +242,11 @@ _THREADS = 16
 
 
 def _check_aged(proposal: Proposal) -> None:
+    """Check that staged files exist that are so old that a removal of orphan files may have deleted them.
+
+    A writer that was suspended for longer than the grace period of that removal would otherwise commit missing files.
+    On a local file system flushing reveals a missing file anyway; an object store does not.
+    """
     table, changes = proposal.table, proposal.changes
     before = current_millis() - _MIN_AGE_MILLIS
     moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}

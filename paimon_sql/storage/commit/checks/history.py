@@ -1,8 +1,4 @@
-"""Checks of a table's history: what others committed since the snapshot that a statement read, and strict mode.
-
-It protects a writer that should be the only one to compact or overwrite, such as a stream with batch jobs beside it
-(``commit.strict-mode.last-safe-snapshot``; Paimon: ``StrictModeChecker``).
-"""
+"""Checks of a table's history: what others committed since the snapshot that a statement read, and strict mode."""
 
 from __future__ import annotations
 
@@ -100,6 +96,9 @@ _KEY = COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT.key
 
 def strict_mode(table: Table, user: str | None) -> tuple[Validation, ...]:
     """Return the validation of a table in strict mode; none for other tables.
+
+    It protects a writer that should be the only one to compact or overwrite, such as a stream with batch jobs beside it
+    (``commit.strict-mode.last-safe-snapshot``; Paimon: `StrictModeChecker`).
 
     A commit fails if another commit user has, in one of its partitions and after the last safe snapshot, compacted or
     overwritten, or, if the commit is an overwrite, written files to buckets. The user's own newest snapshot is safe,

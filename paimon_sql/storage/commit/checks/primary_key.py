@@ -1,14 +1,4 @@
-"""Checks of commits to primary-key tables: the order of rows of one key, and the chains of chain tables.
-
-Concurrent writers of one bucket assign the same sequence numbers. If two files contain the same key and number, the
-order of the files decides (`data_files/sections.py: age`): by level, and on level 0 by max sequence number. So a file
-of a later commit must not be taken for the older one, and a compaction must not move a newer file to a deeper level
-while an older one, which it has not read, stays on level 0.
-
-A full partition that is overwritten in the delta branch is outdated, and so dropped. Dropping one without an earlier
-full partition is rejected if later changes need it. So are new rows of the table's own branch that would be read
-instead of their partition's rows in the other branches.
-"""
+"""Checks of commits to primary-key tables: the order of rows of one key, and the chains of chain tables."""
 
 from __future__ import annotations
 
@@ -32,39 +22,11 @@ from paimon_sql.storage.commit.checks.conflicts import (
     ONE_BUCKET_NUMBER,
 )
 from paimon_sql.storage.commit.checks.layout import CommitLayout
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import by_bucket, live_files
 from paimon_sql.storage.data_files.lsm_tree import age, key_ranks
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.table import Table
-
-
-def in_commit_order(proposal: Proposal) -> Changes:
-    """Return the changes with new level 0 files newer than concurrently committed ones with the same sequence numbers.
-
-    For this their max sequence numbers are raised in the metadata, as upper bounds of those in the files.
-    """
-    changes = proposal.changes
-    fresh = _on_level_0(proposal, FileKind.ADD)
-    if not fresh:
-        return changes
-    names = {e.file.file_name for e in fresh}
-    existing = _by_bucket(_overlapping_level_0(proposal.live_after, fresh))
-    raised: dict[str, DataFileMeta] = {}
-    for bucket, new_files in _by_bucket(fresh).items():
-        concurrent = [
-            f for f in existing[bucket] if f.file_name not in names and any(_may_share_number(f, m) for m in new_files)
-        ]
-        oldest = min(new_files, key=age)
-        if concurrent and age(oldest) < max(map(age, concurrent)):
-            shift = max(f.max_sequence_number for f in concurrent) + 1 - oldest.max_sequence_number
-            raised |= {f.file_name: replace(f, max_sequence_number=f.max_sequence_number + shift) for f in new_files}
-
-    def in_order(entry: ManifestEntry) -> ManifestEntry:
-        file = raised.get(entry.file.file_name)
-        return entry if file is None or entry.kind is not FileKind.ADD else replace(entry, file=file)
-
-    return replace(changes, entries=[in_order(e) for e in changes.entries]) if raised else changes
 
 
 def _check_order(proposal: Proposal) -> None:
@@ -74,7 +36,7 @@ def _check_order(proposal: Proposal) -> None:
     if not compacted:
         return
     names = {e.file.file_name for e in compacted}
-    for files in _by_bucket(_overlapping_level_0(proposal.live, compacted)).values():
+    for files in by_bucket(_overlapping_level_0(proposal.live, compacted)).values():
         merged = [f for f in files if f.file_name in names]
         for f in (f for f in files if f.file_name not in names):
             newer = [m for m in merged if age(f) < age(m) and _may_share_number(f, m)]
@@ -101,13 +63,6 @@ def _overlapping_level_0(files: pa.Table, changed: Sequence[ManifestEntry]) -> l
     )
 
 
-def _by_bucket(found: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[DataFileMeta]]:
-    buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
-    for e in found:
-        buckets.setdefault((e.partition, e.bucket), []).append(e.file)
-    return buckets
-
-
 def _may_share_number(one: DataFileMeta, other: DataFileMeta) -> bool:
     """Whether two files may contain the same sequence number."""
     return one.min_sequence_number <= other.max_sequence_number and other.min_sequence_number <= one.max_sequence_number
@@ -117,12 +72,46 @@ KEEPS_ORDER = Validation("a compaction leaves no older rows of its numbers on le
 
 
 class KeyCommits(CommitLayout):
-    """Commits of rows that sequence numbers order."""
+    """Commits of rows that sequence numbers order.
+
+    Concurrent writers of one bucket assign the same sequence numbers. If two files contain the same key and number, the
+    order of the files decides (`lsm_tree.age`): by level, and on level 0 by max sequence number. So a file of a later
+    commit must not be taken for the older one, and a compaction must not move a newer file to a deeper level while an
+    older one, which it has not read, stays on level 0.
+    """
 
     validations = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP, KEEPS_ORDER)
 
     def in_commit_order(self, proposal: Proposal) -> Changes:
-        return in_commit_order(proposal)
+        """Return the changes with new level 0 files newer than concurrent ones with the same sequence numbers.
+
+        For this their max sequence numbers are raised in the metadata, as upper bounds of those in the files.
+        """
+        changes = proposal.changes
+        fresh = _on_level_0(proposal, FileKind.ADD)
+        if not fresh:
+            return changes
+        names = {e.file.file_name for e in fresh}
+        existing = by_bucket(_overlapping_level_0(proposal.live_after, fresh))
+        raised: dict[str, DataFileMeta] = {}
+        for bucket, new_files in by_bucket(fresh).items():
+            concurrent = [
+                f
+                for f in existing[bucket]
+                if f.file_name not in names and any(_may_share_number(f, m) for m in new_files)
+            ]
+            oldest = min(new_files, key=age)
+            if concurrent and age(oldest) < max(map(age, concurrent)):
+                shift = max(f.max_sequence_number for f in concurrent) + 1 - oldest.max_sequence_number
+                raised |= {
+                    f.file_name: replace(f, max_sequence_number=f.max_sequence_number + shift) for f in new_files
+                }
+
+        def in_order(entry: ManifestEntry) -> ManifestEntry:
+            file = raised.get(entry.file.file_name)
+            return entry if file is None or entry.kind is not FileKind.ADD else replace(entry, file=file)
+
+        return replace(changes, entries=[in_order(e) for e in changes.entries]) if raised else changes
 
 
 def _check_overwrite(proposal: Proposal) -> None:
@@ -163,7 +152,12 @@ HIDES_NO_PARTITION = Validation("new rows hide no partition of a chain's branche
 
 
 class ChainCommits(CommitLayout):
-    """Commits to a chain table and its branches."""
+    """Commits to a chain table and its branches.
+
+    A full partition that is overwritten in the delta branch is outdated, and so dropped. Dropping one without an
+    earlier full partition is rejected if later changes need it. So are new rows of the table's own branch that would be
+    read before their partition's rows in the other branches.
+    """
 
     append_validations = (HIDES_NO_PARTITION,)
     overwrite_validations = (KEEPS_CHAINS,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CorruptFileError, PaimonError
@@ -128,10 +129,8 @@ class Attempt:
 
     def remove(self) -> None:
         """Delete the manifests; errors are ignored, as nothing refers to them."""
-        try:
+        with suppress(PaimonError, OSError):
             self.table.file_io.delete_many(self._paths())
-        except (PaimonError, OSError):
-            return
 
     def _paths(self) -> list[str]:
         return [self.table.manifests.path(name) for name in self.files]

@@ -1,17 +1,15 @@
 """Carried properties, which each snapshot inherits, and the epochs of streams that they prove as committed.
 
-As snapshots expire, what they record of the past is only known as long as the newest snapshot has it.
-
-A snapshot records its commit user and identifier. As snapshots expire, every snapshot also carries the identifiers of
-earlier users as a property, so that the newest one has them all. Snapshots of other engines carry nothing; before those
-the history is searched.
+As snapshots expire, what they record of the past is only known as long as the newest snapshot has it: so every snapshot
+carries, beside its own commit user and identifier, the identifiers of earlier users. Snapshots of other engines carry
+nothing; before those the history is searched.
 """
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError
 from paimon_sql.format.bytes.bounded import load_json
@@ -25,72 +23,60 @@ _MAX_FOREIGN = 10
 """Max number of consecutive snapshots of other engines to skip in search of carried properties."""
 
 
-class CarriedProperty(ABC):
+_MAX_USERS = 100
+_MAX_LOADS = 20
+
+
+@dataclass(frozen=True)
+class CarriedProperty:
     """A property that snapshots carry.
 
-    Args:
+    Attributes:
         key: the name of the property.
+        joined: returns the value after some snapshots, given newest first; None without a value.
     """
 
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    @abstractmethod
-    def joined(self, snapshots: Iterable[Snapshot]) -> str | None:
-        """Return the value after these snapshots, given newest first; None without a value."""
+    key: str
+    joined: Callable[[Iterable[Snapshot]], str | None]
 
 
-class Epochs(CarriedProperty):
-    """The max identifier of each user with numbered commits, the latest users last; limited in number."""
-
-    most = 100
-
-    def joined(self, snapshots: Iterable[Snapshot]) -> str | None:
-        numbers: dict[str, int] = {}
-        for snapshot in snapshots:
-            numbers = {**self.of(snapshot), **numbers}
-        newest = dict(list(numbers.items())[-self.most :])
-        return json.dumps(newest, separators=(",", ":")) if newest else None
-
-    def of(self, snapshot: Snapshot) -> dict[str, int]:
-        """Return the identifiers recorded in a snapshot, including its own."""
-        numbers = self._read(snapshot.properties)
-        if snapshot.commit_identifier != BATCH_COMMIT_IDENTIFIER:
-            carried = numbers.pop(snapshot.commit_user, snapshot.commit_identifier)
-            numbers[snapshot.commit_user] = max(carried, snapshot.commit_identifier)
-        return numbers
-
-    def _read(self, properties: Mapping[str, str] | None) -> dict[str, int]:
-        try:
-            found = load_json((properties or {}).get(self.key, "{}"))
-            return {str(user): int(number) for user, number in found.items()}
-        except (ValueError, TypeError, AttributeError):
-            return {}
+def _joined_identifiers(snapshots: Iterable[Snapshot]) -> str | None:
+    """Return the max identifier of each user with numbered commits, the latest users last; limited in number."""
+    numbers: dict[str, int] = {}
+    for snapshot in snapshots:
+        numbers = {**_identifiers_in(snapshot), **numbers}
+    newest = dict(list(numbers.items())[-_MAX_USERS:])
+    return json.dumps(newest, separators=(",", ":")) if newest else None
 
 
-class Loads(CarriedProperty):
-    """The ids of the file lists of the latest loads; limited in number."""
-
-    most = 20
-
-    def joined(self, snapshots: Iterable[Snapshot]) -> str | None:
-        found: dict[str, None] = {}
-        for snapshot in snapshots:
-            found |= dict.fromkeys(self.read(snapshot.properties))
-        return self.written(list(found)[: self.most]) if found else None
-
-    def read(self, properties: Mapping[str, str] | None) -> list[str]:
-        """Return the ids in a snapshot's properties, newest first."""
-        return [name for name in (properties or {}).get(self.key, "").split(",") if name]
-
-    def written(self, ids: Iterable[str]) -> str:
-        """Return the value for these ids."""
-        return ",".join(ids)
+def _identifiers_in(snapshot: Snapshot) -> dict[str, int]:
+    """Return the identifiers recorded in a snapshot, including its own."""
+    try:
+        found = load_json((snapshot.properties or {}).get(EPOCHS.key, "{}"))
+        numbers = {str(user): int(number) for user, number in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        numbers = {}
+    if snapshot.commit_identifier != BATCH_COMMIT_IDENTIFIER:
+        carried = numbers.pop(snapshot.commit_user, snapshot.commit_identifier)
+        numbers[snapshot.commit_user] = max(carried, snapshot.commit_identifier)
+    return numbers
 
 
-EPOCHS = Epochs("paimon-sql.epochs")
-LOADS = Loads("paimon-sql.loads")
-_ALL: tuple[CarriedProperty, ...] = (EPOCHS, LOADS)
+def _joined_loads(snapshots: Iterable[Snapshot]) -> str | None:
+    """Return the ids of the file lists of the latest loads; limited in number."""
+    return (
+        ",".join(list(dict.fromkeys(load for s in snapshots for load in loads_in(s.properties)))[:_MAX_LOADS]) or None
+    )
+
+
+def loads_in(properties: Mapping[str, str] | None) -> list[str]:
+    """Return the ids of loads in a snapshot's properties, newest first."""
+    return [name for name in (properties or {}).get(LOADS.key, "").split(",") if name]
+
+
+EPOCHS = CarriedProperty("paimon-sql.epochs", _joined_identifiers)
+LOADS = CarriedProperty("paimon-sql.loads", _joined_loads)
+_ALL = (EPOCHS, LOADS)
 
 
 def carried_properties(table: Table, latest: Snapshot | None, own: Mapping[str, str]) -> dict[str, str]:
@@ -103,9 +89,9 @@ def carried_properties(table: Table, latest: Snapshot | None, own: Mapping[str, 
     """
     chain = _chain(table, latest)
     found = {carried.key: carried.joined(chain) for carried in _ALL}
-    if own_loads := LOADS.read(own):
-        before = [name for name in (found[LOADS.key] or "").split(",") if name]
-        found[LOADS.key] = LOADS.written([*own_loads, *before][: LOADS.most])
+    if own_loads := loads_in(own):
+        before = filter(None, (found[LOADS.key] or "").split(","))
+        found[LOADS.key] = ",".join([*own_loads, *before][:_MAX_LOADS])
     return {key: value for key, value in found.items() if value}
 
 
@@ -185,7 +171,7 @@ def newest_identifier(table: Table, user: str, latest: Snapshot | None) -> int |
     """Return a user's max committed identifier in the retained history; None without any."""
     snapshot = latest
     while snapshot is not None:
-        found = EPOCHS.of(snapshot).get(user)
+        found = _identifiers_in(snapshot).get(user)
         if found is not None:
             return found
         snapshot = snapshot_before(table, snapshot)

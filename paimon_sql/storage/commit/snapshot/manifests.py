@@ -20,7 +20,7 @@ from paimon_sql.format.options.operations.commit import (
     MANIFEST_SORT_PARTITION_FIELD,
     MANIFEST_TARGET_FILE_SIZE,
 )
-from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.storage.data_files.live_files import values_of_partitions
 from paimon_sql.storage.table.index_files import has_buckets, index_entries
 from paimon_sql.storage.table.table import Table
 
@@ -50,7 +50,7 @@ def in_order(table: Table, entries: pa.Table) -> pa.Table:
     column = sort_column(table)
     if column is None or not len(entries):
         return entries
-    return entries.take(pc.sort_indices(_values(table, column, entries)))
+    return entries.take(pc.sort_indices(values_of_partitions(table, entries, column)))
 
 
 def ranges(table: Table, column: str, manifests: Sequence[pa.Table]) -> npt.NDArray[np.int64]:
@@ -58,7 +58,7 @@ def ranges(table: Table, column: str, manifests: Sequence[pa.Table]) -> npt.NDAr
 
     Empty manifests have the range 0 to 0, like those of the min value.
     """
-    values = _values(table, column, pa.concat_tables(manifests))
+    values = values_of_partitions(table, pa.concat_tables(manifests), column)
     order = pc.sort_indices(values).to_numpy()
     ranked = values.take(pa.array(order)).dictionary_encode(null_encoding="encode")
     ranks = np.empty(len(order), np.int64)
@@ -68,14 +68,8 @@ def ranges(table: Table, column: str, manifests: Sequence[pa.Table]) -> npt.NDAr
     return np.array([(p.min(), p.max()) if len(p) else (0, 0) for p in parts], np.int64).reshape(-1, 2)
 
 
-def _values(table: Table, column: str, entries: pa.Table) -> pa.Array:
-    fields = table.schema.partition_fields
-    index = [f.name for f in fields].index(column)
-    return decode_columns([f.type for f in fields], entries["partition"])[index]
-
-
 def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]) -> list[ManifestFileMeta]:
-    """Merge small manifests once there are enough of them.
+    """Merge small manifests once there are enough of them (Paimon: `ManifestFileMerger`).
 
     Args:
         table: the table.

@@ -1,10 +1,6 @@
 """Commit of a prepared snapshot as the table's newest one, and verification that it is in the history.
 
 There are three outcomes: the snapshot is in the history, it certainly is not, or it is unknown.
-
-A writer prepares snapshot N on top of the newest one, and may be suspended before it creates the file. Meanwhile others
-can expire N, roll the table back to before N, or drop the table: then the name is free, and the creation succeeds
-although the history went another way. So every writer verifies its snapshot after the creation.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from paimon_sql.errors import AnswerLostError, CommitUnknownError, MissingFileEr
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_snapshot
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.metadata.catalog_environment import PartitionChange, VersionManagement
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
@@ -150,9 +146,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
                 time.sleep(_PAUSE * lookup)
             try:
                 # If the history has gone on, the file was created after the lookup, or has been deleted since.
-                stored = self._stored(snapshot.id)
+                stored = _stored(self.table, snapshot.id)
                 if stored is None and self._may_have_reached(snapshot.id):
-                    stored = self._stored(snapshot.id)
+                    stored = _stored(self.table, snapshot.id)
                     if stored is None:
                         return Created.PERHAPS
             except (PaimonError, OSError) as error:
@@ -168,7 +164,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
             raise self._unknown(snapshot) from lost
         if lost is None:
             return Created.NO  # the concurrent snapshot has been deleted since
-        raise _as_paimon_error(lost, path) from None
+        if isinstance(lost, PaimonError):
+            raise lost from None
+        raise PaimonError(f"Cannot create {path}: {lost}.") from None
 
     def _looked_after(
         self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry], created: Created
@@ -182,7 +180,8 @@ class RenamingSnapshotCommit(SnapshotCommit):
         try:
             was_created = created is Created.YES
             standing = standing_of(self.table, snapshot, base, entries, was_created=was_created)
-            withdrawn = standing in (Standing.OVERTAKEN, Standing.NO_TABLE) and self._withdraw(snapshot)
+            is_late = standing in (Standing.OVERTAKEN, Standing.NO_TABLE)
+            withdrawn = is_late and self.table.snapshots.remove(snapshot, durable=True)
         except (PaimonError, OSError) as error:
             raise self._unknown(snapshot) from error
         if standing is Standing.UNDECIDED or (created is Created.PERHAPS and standing is not Standing.IN_HISTORY):
@@ -205,26 +204,12 @@ class RenamingSnapshotCommit(SnapshotCommit):
         with suppress(PaimonError, OSError):
             self._looked_after(snapshot, base, entries, Created.PERHAPS)
 
-    def _withdraw(self, snapshot: Snapshot) -> bool:
-        """Delete the snapshot's file, if it is this snapshot's; return whether it was."""
-        return self.table.snapshots.remove(snapshot, durable=True)
-
-    def _stored(self, snapshot_id: int) -> Snapshot | None:
-        directory = self.table.snapshots.directory
-        try:
-            return parse_snapshot(directory.read(snapshot_id), directory.path(snapshot_id))
-        except MissingFileError:
-            return None
-
     def _advance_hints(self, snapshot: Snapshot) -> None:
-        # The snapshot is committed: a hint that cannot be written does not fail the statement.
         directory = self.table.snapshots.directory
-        try:
+        with suppress(PaimonError, OSError):  # the snapshot is committed: a missing hint does not fail the statement
             directory.advance_hint(LATEST, snapshot.id)
             if snapshot.id == FIRST_SNAPSHOT_ID:
                 directory.advance_hint(EARLIEST, snapshot.id)
-        except (PaimonError, OSError):
-            return
 
 
 class CatalogSnapshotCommit(SnapshotCommit):
@@ -272,19 +257,9 @@ def snapshot_commit_of(table: Table) -> SnapshotCommit:
     return CatalogSnapshotCommit(table, table.version_management)
 
 
-def _as_paimon_error(error: PaimonError | OSError, path: str) -> PaimonError:
-    """Return the error of a file system that certainly created nothing."""
-    if isinstance(error, PaimonError):
-        return error
-    return PaimonError(f"Cannot create {path}: {error}.")
-
-
 def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[PartitionChange]:
     """Return the statistics that a commit adds to each partition."""
-    found: dict[bytes, list[ManifestEntry]] = {}
-    for entry in entries:
-        found.setdefault(entry.partition, []).append(entry)
-    paths = PartitionPaths.of(table.schema)
+    found, paths = grouped((e.partition, e) for e in entries), PartitionPaths.of(table.schema)
     return [_change(paths.spec(partition), touched) for partition, touched in found.items()]
 
 
@@ -317,14 +292,13 @@ class Standing(Enum):
 
 
 def standing_of(
-    table: Table,
-    snapshot: Snapshot,
-    base: Snapshot | None,
-    added: Iterable[ManifestEntry],
-    *,
-    was_created: bool = True,
+    table: Table, snapshot: Snapshot, base: Snapshot | None, added: Iterable[ManifestEntry], *, was_created: bool = True
 ) -> Standing:
     """Determine whether a snapshot that this process created is in the history, after its base.
+
+    A writer prepares snapshot N on top of the newest one, and may be suspended before it creates the file. Meanwhile
+    others can expire N, roll the table back to before N, or drop the table: then the name is free, and the creation
+    succeeds although the history went another way. So every writer verifies its snapshot after the creation.
 
     Mostly two small files suffice: the base still exists, and expirations have not passed the snapshot. Expirations
     delete the oldest snapshots first, and a rollback deletes the base before another history can start.

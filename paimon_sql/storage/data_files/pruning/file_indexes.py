@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from pyroaring import BitMap
@@ -127,16 +127,14 @@ class IndexFilter:
             return None
 
     def _readers(self, index: FileIndex, file: DataFileMeta) -> Readers:
-        readers_of: dict[tuple[str, str | None], list[IndexReader]] = {}
-
+        @cache
         def readers(column: str, key: str | None) -> list[IndexReader]:
-            if (column, key) not in readers_of:
-                stored = self._stored(column, file.schema_id)
-                kind = value_type(stored.type, key) if stored is not None else None
-                name = indexed_name(stored.name, key) if stored is not None else ""
-                places = [p for p in index.places if p.column == name and p.kind in KINDS]
-                readers_of[column, key] = [_reader(index, p, kind, file) for p in places] if kind is not None else []
-            return readers_of[column, key]
+            stored = self._stored(column, file.schema_id)
+            kind = None if stored is None else value_type(stored.type, key)
+            if stored is None or kind is None:
+                return []
+            name = indexed_name(stored.name, key)
+            return [_reader(index, p, kind, file) for p in index.places if p.column == name and p.kind in KINDS]
 
         return readers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,7 +35,7 @@ def pins_key(schema: TableSchema, predicate: Predicate | None) -> bool:
 
 
 def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
-    """Return the entries of buckets that may contain rows with the pinned bucket key."""
+    """Return the entries of buckets that may contain rows with the pinned key (Paimon: `BucketSelectConverter`)."""
     keys = schema.bucket_keys
     found = pinned_values(predicate, keys)
     if not keys or len(found) < len(keys) or not len(entries):
@@ -58,7 +59,4 @@ def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate |
 
 
 def _combinations(values: Sequence[pa.Array]) -> int:
-    count = 1
-    for array in values:
-        count *= max(1, len(array))
-    return count
+    return math.prod(max(1, len(array)) for array in values)

@@ -6,7 +6,7 @@ Files with other names were created by something else, and are never removed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -180,7 +180,7 @@ class WriterNames:
         found = {DATA_FILE_PREFIX.default or "", CHANGELOG_FILE_PREFIX.default or ""}
         for table in tables:
             for options in (table.schema.options, *(s.options for s in table.schemas.all())):
-                found |= _prefixes(options)
+                found |= {options[o.key] for o in (DATA_FILE_PREFIX, CHANGELOG_FILE_PREFIX) if o.key in options}
         return cls(tuple(sorted(found)))
 
     def pattern(self, kind: FolderKind) -> re.Pattern[str] | None:
@@ -200,10 +200,6 @@ def is_temporary(name: str) -> bool:
 def is_packed(name: str) -> bool:
     """Whether a file contains blobs that many data files refer to, which no manifest records."""
     return name.endswith(_PACKED_BLOBS)
-
-
-def _prefixes(options: Mapping[str, str]) -> set[str]:
-    return {options[o.key] for o in (DATA_FILE_PREFIX, CHANGELOG_FILE_PREFIX) if o.key in options}
 
 
 _NUMBERED = (SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER)

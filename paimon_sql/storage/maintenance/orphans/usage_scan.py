@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import MissingFileError
@@ -20,11 +19,8 @@ from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
-from paimon_sql.storage.retention.retained_references import (
-    RetainedReference,
-    changelogs_of,
-    references_of_branches,
-)
+from paimon_sql.storage.retention.retained_references import RetainedReference, changelogs_of, references_of_branches
+from paimon_sql.storage.retention.used_files import named_files
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
@@ -146,11 +142,8 @@ class UsageScan:
         if changelog_list:
             metas = self._listed(changelog_list)
             return Needs(changelog=metas, names=frozenset({changelog_list, *(m.file_name for m in metas)}))
-        base, delta = (
-            self._listed(changelog.base_manifest_list),
-            self._listed(changelog.delta_manifest_list),
-        )
-        lists = {changelog.base_manifest_list, changelog.delta_manifest_list}
+        lists = (changelog.base_manifest_list, changelog.delta_manifest_list)
+        base, delta = map(self._listed, lists)
         return Needs(rows=delta, names=frozenset(lists).union(m.file_name for m in (*base, *delta)))
 
     def _listed(self, name: str | None) -> list[ManifestFileMeta]:
@@ -237,10 +230,8 @@ def _named(table: Table, name: str) -> Named | None:
     compacted = pc.equal(pc.fill_null(entries["file_source"], int(FileSource.APPEND)), int(FileSource.COMPACT))
     added = np.where(compacted.to_numpy(), MOVES, COMES)
     kinds = np.where(entries["kind"].to_numpy() == int(FileKind.ADD), added, GOES).astype(np.int8)
-    extras = entries["extra_files"].combine_chunks()
-    owners = pc.list_parent_indices(extras).to_numpy()
-    names = pa.concat_arrays([entries["file_name"].combine_chunks(), pc.list_flatten(extras)])
-    return Named(name_hashes(names), np.concatenate([kinds, kinds[owners]]))
+    owners = pc.list_parent_indices(entries["extra_files"].combine_chunks()).to_numpy()
+    return Named(name_hashes(named_files(entries)), np.concatenate([kinds, kinds[owners]]))
 
 
 def _check_history(branch: Table) -> None:

@@ -1,4 +1,4 @@
-"""Partition expiration; files are deleted when the snapshots expire that still use them."""
+"""Partition expiration (Paimon: `PartitionExpire`); files are deleted when the snapshots expire that still use them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.checks.conflicts import growth_error
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.data_file_paths import data_file_paths
@@ -212,9 +212,7 @@ def _of_chain(
         {p.partition: replace(p, branch=branch) for p in _partitions(branch, branch.snapshots.latest(), without_time)}
         for branch in (chain.snapshots(), chain.deltas())
     )
-    groups: dict[tuple[object, ...], list[ExpiredPartition]] = {}
-    for place in chain.places(full):
-        groups.setdefault(place.group, []).append(full[place.partition])
+    groups = grouped((place.group, full[place.partition]) for place in chain.places(full))
     ends: dict[tuple[object, ...], int] = {}
     expired, left = [], 0
     for group, members in groups.items():

@@ -171,10 +171,10 @@ class _MetastoreAction(DoneAction):
         self._listing()
 
     def announce(self, partition: str) -> None:
-        self.tell_listing(self._listing(), values_of(partition))
+        self.announce_in(self._listing(), values_of(partition))
 
     @abstractmethod
-    def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
+    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         """Announce that a partition is complete, given as partition spec."""
 
     def _listing(self) -> PartitionRegistry:
@@ -199,7 +199,7 @@ class DonePartition(_MetastoreAction):
     name = "done-partition"
     what = "adds a partition to the metastore"
 
-    def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
+    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         listing.add([as_done(partition)])
 
 
@@ -219,7 +219,7 @@ class MarkEvent(_MetastoreAction):
         else:
             self.table.version_management.mark_done(self.table.branch, values_of(partition))
 
-    def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
+    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         listing.mark_done(partition)
 
 

@@ -30,6 +30,7 @@ from paimon_sql.storage.retention.plan import (
     distinct_files,
     other_references,
     plan_expiry,
+    sizes_of_lists,
     without,
 )
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
@@ -63,14 +64,9 @@ class ExpirationResult:
 
 
 def expire_snapshots(
-    table: Table,
-    retention: Retention,
-    *,
-    dry_run: bool = False,
-    leftovers: bool = True,
-    now_millis: int | None = None,
+    table: Table, retention: Retention, *, dry_run: bool = False, leftovers: bool = True, now_millis: int | None = None
 ) -> ExpirationResult:
-    """Expire snapshots, and delete the files that nothing else needs.
+    """Expire snapshots, and delete the files that nothing else needs (Paimon: `ExpireSnapshotsImpl`).
 
     Args:
         table: the table or branch.
@@ -113,10 +109,7 @@ def expire_snapshots(
     if changelogs is not None:
         changelog_result = expire_changelogs(table, changelogs, dry_run=dry_run, coming=expired)
         result.changelogs = len(changelog_result.changelogs)
-        if dry_run:
-            planned.add(changelog_result.files)
-        else:
-            result.files.add(changelog_result.files)
+        planned.add(changelog_result.files)
     result.files.add(planned)
     if result.snapshots and not dry_run:
         publish_quietly(table)
@@ -124,13 +117,7 @@ def expire_snapshots(
 
 
 def _round(
-    table: Table,
-    seen: SnapshotView,
-    ids: Sequence[int],
-    rest: Sequence[int],
-    *,
-    keeps_changelog: bool,
-    dry_run: bool,
+    table: Table, seen: SnapshotView, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
 ) -> ExpirationPlan | None:
     """Run one round; return its plan, None if a concurrent expiration has advanced further."""
     views = chain([seen], (SnapshotView(table.snapshots) for _ in count()))  # each further attempt reads anew
@@ -219,7 +206,7 @@ def expire_changelogs(
     dry_run: bool = False,
     coming: Sequence[Changelog] = (),
 ) -> ChangelogExpiration:
-    """Expire changelogs, and delete the files that nothing else needs.
+    """Expire changelogs, and delete the files that nothing else needs (Paimon: `ExpireChangelogImpl`).
 
     The last changelog is retained unless all should expire, as it connects the changelogs to the snapshots.
 
@@ -320,14 +307,13 @@ def _files(
         # A branch was created from the same snapshot and still has it, with this changelog.
         unused_lists = [c.changelog_manifest_list for c in with_list if c.changelog_manifest_list not in uses.metadata]
         changelog = _entries(table, unused_lists, (FileKind.ADD,))
-    files.add_changelog(table, without(changelog, uses))
+    files.add_files(table, without(changelog, uses), changelog=True)
     add_unused(table, files, data, uses)
     lists = {
         c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in with_list if c.changelog_manifest_list
     }
     for c in others:
-        lists[c.base_manifest_list] = c.base_manifest_list_size or 0
-        lists[c.delta_manifest_list] = c.delta_manifest_list_size or 0
+        lists |= sizes_of_lists(c)
     add_manifests(table, files, lists, uses)
     return files
 

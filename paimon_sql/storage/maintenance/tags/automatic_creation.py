@@ -35,7 +35,7 @@ from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import zone_of
 
-_PERIOD_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)
 _DASHES, _PLAIN, _COMPACT = "with_dashes", "without_dashes", "without_dashes_and_spaces"
 
 _LENGTHS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
@@ -50,7 +50,7 @@ _DIGITS = (4, 2, 2, 2, 2)
 
 @dataclass(frozen=True)
 class TagPeriod:
-    """A repeating period.
+    """A repeating period (Paimon: `TagPeriodHandler`).
 
     Attributes:
         length: its length in milliseconds.
@@ -93,7 +93,7 @@ class TagPeriod:
     def name_of(self, wall_millis: int) -> str | None:
         """Return the name of the tag for the period that starts at a time; None outside of the years 1 to 9999."""
         try:
-            at = _PERIOD_EPOCH + timedelta(milliseconds=wall_millis)
+            at = _EPOCH + timedelta(milliseconds=wall_millis)
         except OverflowError:
             return None
         parts = (at.year, at.month, at.day, at.hour, at.minute)
@@ -104,12 +104,11 @@ class TagPeriod:
         text = name.split(" ")[0] if self.daily else name
         match = re.fullmatch(self.form.format(*(f"([0-9]{{{width}}})" for width in _DIGITS)), text)
         try:
-            return (datetime(*map(int, match.groups())) - _PERIOD_EPOCH) // MILLISECOND if match else None  # type: ignore[arg-type]
+            return (datetime(*map(int, match.groups())) - _EPOCH) // MILLISECOND if match else None  # type: ignore[arg-type]
         except ValueError:
             return None
 
 
-_EPOCH = datetime(1970, 1, 1)
 _NO_WATERMARK = -(2**63)
 
 Clock = Callable[[Snapshot], int | None]
@@ -141,7 +140,7 @@ NOTHING = TagPlan()
 
 
 def plan_automatic_tags(table: Table) -> TagPlan:
-    """Plan the automatic tags of a table.
+    """Plan the automatic tags of a table (Paimon: `TagAutoCreation`).
 
     Raises:
         InvalidOptionError: the options contradict each other.

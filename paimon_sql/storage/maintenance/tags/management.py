@@ -226,7 +226,7 @@ class ExpiredTag:
 
 
 def expired_tags(table: Table, now: datetime | None = None, older_than: datetime | None = None) -> list[ExpiredTag]:
-    """Return the expired tags, sorted by name.
+    """Return the expired tags, sorted by name (Paimon: `TagTimeExpire`).
 
     Args:
         table: the table or branch.

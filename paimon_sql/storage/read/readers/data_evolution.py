@@ -1,7 +1,4 @@
-"""Reader of data evolution: the files of a group are read in step, blobs only for the rows that match.
-
-Few other rows are read with them.
-"""
+"""Reader of data evolution: the files of a group are read in step, blobs for the rows that match and few others."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjunc
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, batch_of
 from paimon_sql.storage.read.blobs import BlobColumn
-from paimon_sql.storage.read.readers.data_file import RowRanges, read_contiguous, wanted_fields
+from paimon_sql.storage.read.readers.data_file import DataFileReader, RowRanges, wanted_fields
 from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
@@ -212,10 +209,10 @@ class _Reading:
             end = start + file.row_count
             own = None if ranges is None else _within(ranges, start, end)
             if own is None or own:
-                read = read_contiguous(
+                reader = DataFileReader(
                     self.table, self.partition, self.bucket, file, self.source.columns, row_ranges=own
                 )
-                for first, rows in read:
+                for first, rows in reader.contiguous():
                     if rows.num_rows:
                         yield start + first, rows
 
@@ -249,16 +246,12 @@ def _in_step(
             )
         count = min(rows.num_rows for _, rows in present)
         wanted -= count
-        yield first, count, {name: column for _, rows in present for name, column in _columns(rows, count)}
+        parts = [rows.slice(0, count) for _, rows in present]
+        yield first, count, {name: part.column(name) for part in parts for name in part.schema.names}
         heads = [
             (at + count, rows.slice(count)) if rows.num_rows > count else next(side, None)
             for (at, rows), side in zip(present, sides, strict=True)
         ]
-
-
-def _columns(rows: pa.RecordBatch, count: int) -> Iterator[tuple[str, pa.Array]]:
-    part = rows.slice(0, count)
-    return zip(part.schema.names, part.columns, strict=True)
 
 
 _MAX_RANGES = 1024

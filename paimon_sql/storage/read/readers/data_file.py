@@ -21,7 +21,7 @@ from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import Deletion, partition_values
+from paimon_sql.storage.data_files.live_files import Deletion, partition_row
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
@@ -65,51 +65,11 @@ class PredicateRowGroups:
 RowRanges = Sequence[tuple[int, int]]
 
 
-def read_data_file(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    *,
-    predicate: Predicate | None = None,
-    deletion: Deletion | None = None,
-    batch_rows: int = BATCH_ROWS,
-    row_ranges: RowRanges | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Read a data file in its order.
+@dataclass(frozen=True)
+class DataFileReader:
+    """Reads a data file in its order.
 
-    Args: as `read_with_positions`.
-    """
-    for _, rows in read_with_positions(
-        table,
-        partition,
-        bucket,
-        file,
-        columns,
-        predicate=predicate,
-        deletion=deletion,
-        batch_rows=batch_rows,
-        row_ranges=row_ranges,
-    ):
-        yield rows
-
-
-def read_with_positions(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    *,
-    predicate: Predicate | None = None,
-    deletion: Deletion | None = None,
-    batch_rows: int = BATCH_ROWS,
-    row_ranges: RowRanges | None = None,
-) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """Read a data file in its order, each batch with the positions of its rows in the file, from 0 on.
-
-    Args:
+    Attributes:
         table: the table.
         partition: the serialised partition row.
         bucket: the bucket's number.
@@ -120,107 +80,86 @@ def read_with_positions(
         batch_rows: the max rows of a batch.
         row_ranges: the wanted positions, as sorted ``(first, last + 1)``; all by default.
     """
-    if table.options.has(READ_BATCH_SIZE):
-        batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
-    if predicate is not None and row_ranges is None:
-        indexed = IndexFilter(table, predicate).rows(partition, bucket, file)
-        if indexed is not None and not indexed:
-            return
-        row_ranges = as_ranges(indexed, file.row_count) if indexed is not None else None
-    if pins_key(table.schema, predicate):
-        row_ranges = _positions_of_key(table, partition, bucket, file, predicate, batch_rows)
-        if not row_ranges:
-            return
-    deleted = deletion.read(table.file_io) if deletion else None
-    read = read_contiguous(
-        table, partition, bucket, file, columns, predicate=predicate, batch_rows=batch_rows, row_ranges=row_ranges
-    )
-    for first, rows in read:
-        positions = np.arange(first, first + rows.num_rows, dtype=np.int64)
-        if deleted is not None:
-            mask = deleted.mask(rows.num_rows, first)
-            rows, positions = rows.filter(pa.array(mask)), positions[mask]
-        yield positions, rows
 
+    table: Table
+    partition: bytes
+    bucket: int
+    file: DataFileMeta
+    columns: Sequence[str]
+    predicate: Predicate | None = None
+    deletion: Deletion | None = None
+    batch_rows: int = BATCH_ROWS
+    row_ranges: RowRanges | None = None
 
-def read_contiguous(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    *,
-    predicate: Predicate | None = None,
-    batch_rows: int = BATCH_ROWS,
-    row_ranges: RowRanges | None = None,
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Read a data file in its order, deleted rows included; each batch has consecutive rows.
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, without deleted ones."""
+        return (rows for _, rows in self.with_positions())
 
-    Args: as of `read_with_positions`.
+    def with_positions(self) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+        """The rows, without deleted ones; each batch with the positions of its rows in the file, from 0 on."""
+        table, predicate, batch_rows, row_ranges = self.table, self.predicate, self.batch_rows, self.row_ranges
+        if table.options.has(READ_BATCH_SIZE):
+            batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
+        if predicate is not None and row_ranges is None:
+            indexed = IndexFilter(table, predicate).rows(self.partition, self.bucket, self.file)
+            if indexed is not None and not indexed:
+                return
+            row_ranges = as_ranges(indexed, self.file.row_count) if indexed is not None else None
+        if pins_key(table.schema, predicate):
+            row_ranges = replace(self, batch_rows=batch_rows)._positions_of_key()
+            if not row_ranges:
+                return
+        deleted = self.deletion.read(table.file_io) if self.deletion else None
+        for first, rows in replace(self, batch_rows=batch_rows, row_ranges=row_ranges).contiguous():
+            positions = np.arange(first, first + rows.num_rows, dtype=np.int64)
+            if deleted is not None:
+                mask = deleted.mask(rows.num_rows, first)
+                rows, positions = rows.filter(pa.array(mask)), positions[mask]
+            yield positions, rows
 
-    Returns:
-        For each batch the position of its first row in the file, from 0 on, and the rows.
-    """
-    plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, row_ranges)
-    lacking = _partition_columns(table, partition, file, columns)
-    if SEQUENCE_NUMBER.name in columns and is_ordered_by_snapshots(table.schema):
-        number = number_of_rows(file)
-        lacking |= {} if number is None else {SEQUENCE_NUMBER.name: pa.scalar(number, pa.int64())}
-    for first, batch in read:
-        rows = plan.apply(batch)
-        for name, value in lacking.items():
-            index = rows.schema.get_field_index(name)
-            rows = rows.set_column(index, rows.schema.field(index), pa.repeat(value, rows.num_rows))
-        yield first, rows
+    def contiguous(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches of consecutive rows, deleted ones included, each with the position of its first row in the file."""
+        plan, read = self._opened()
+        lacking: dict[str, pa.Scalar] = {}
+        if FileLayout.of(self.table).may_lack_partition(self.table.schema, self.file):
+            lacking = partition_row(self.table, self.partition, self.columns)
+        if SEQUENCE_NUMBER.name in self.columns and is_ordered_by_snapshots(self.table.schema):
+            number = number_of_rows(self.file)
+            lacking |= {} if number is None else {SEQUENCE_NUMBER.name: pa.scalar(number, pa.int64())}
+        for first, batch in read:
+            rows = plan.apply(batch)
+            for name, value in lacking.items():
+                index = rows.schema.get_field_index(name)
+                rows = rows.set_column(index, rows.schema.field(index), pa.repeat(value, rows.num_rows))
+            yield first, rows
 
+    def _opened(self) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
+        """The batches of the file as stored, and the plan that evolves them to the current schema."""
+        table, file = self.table, self.file
+        layout = FileLayout.of(table)
+        stored = layout.stored_fields(table.schemas.get(file.schema_id), file)
+        if layout.may_lack_partition(table.schema, file):
+            stored = [f for f in stored if f.name not in table.schema.partition_keys]
+        plan = plan_evolution(stored, wanted_fields(table, self.columns))
+        path = table.locations.data_file(self.partition, self.bucket, file)
+        groups = _row_groups(plan, self.predicate)
+        wanted = FileRead(
+            path, plan.file_fields, plan.columns, file.file_size, groups, self.batch_rows, self.row_ranges
+        )
+        read = partial(file_format(format_of(file.file_name)).batches, table.file_io, wanted)
+        return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
 
-def _opened(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    predicate: Predicate | None,
-    batch_rows: int,
-    row_ranges: RowRanges | None = None,
-) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
-    """The batches of a file as stored, and the plan that evolves them to the current schema."""
-    layout = FileLayout.of(table)
-    stored = layout.stored_fields(table.schemas.get(file.schema_id), file)
-    if layout.may_lack_partition(table.schema, file):
-        stored = [f for f in stored if f.name not in table.schema.partition_keys]
-    plan = plan_evolution(stored, wanted_fields(table, columns))
-    path = table.locations.data_file(partition, bucket, file)
-    groups = _row_groups(plan, predicate)
-    wanted = FileRead(path, plan.file_fields, plan.columns, file.file_size, groups, batch_rows, row_ranges)
-    read = partial(file_format(format_of(file.file_name)).batches, table.file_io, wanted)
-    return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
-
-
-def _partition_columns(
-    table: Table, partition: bytes, file: DataFileMeta, columns: Sequence[str]
-) -> dict[str, pa.Scalar]:
-    """The values of wanted partition columns that the file may lack."""
-    if not FileLayout.of(table).may_lack_partition(table.schema, file):
-        return {}
-    values = partition_values(table, pa.array([partition], pa.binary()))
-    return {name: value[0] for name, value in values.items() if name in columns}
-
-
-def _positions_of_key(
-    table: Table, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None, batch_rows: int
-) -> list[tuple[int, int]]:
-    """The positions of a looked-up key, as ranges; only key columns are read, as most files do not have the key."""
-    keys = set(table.schema.trimmed_primary_keys)
-    on_key = conjuncts_on(predicate, keys)
-    assert on_key is not None
-    plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
-    positions = []
-    for first, batch in read:
-        rows = plan.apply(batch)
-        found = on_key.holds(rows).to_numpy(zero_copy_only=False)
-        positions += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
-    return positions
+    def _positions_of_key(self) -> list[tuple[int, int]]:
+        """The positions of a looked-up key, as ranges; only key columns are read, as most files do not have the key."""
+        keys = set(self.table.schema.trimmed_primary_keys)
+        on_key = conjuncts_on(self.predicate, keys)
+        assert on_key is not None
+        plan, read = replace(self, columns=sorted(keys), predicate=on_key, row_ranges=None)._opened()
+        positions = []
+        for first, batch in read:
+            found = on_key.holds(plan.apply(batch)).to_numpy(zero_copy_only=False)
+            positions += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
+        return positions
 
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
@@ -249,8 +188,8 @@ T = TypeVar("T")
 
 def ignoring_files(table: Table) -> Table:
     """The table for a query, which skips unreadable files if the options allow it."""
-    asked = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
-    return replace(table, ignores_unreadable=True) if asked else table
+    ignores = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
+    return replace(table, ignores_unreadable=True) if ignores else table
 
 
 def ignoring_failures(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:

@@ -13,14 +13,14 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.live_files import partition_row
 from paimon_sql.storage.data_files.lsm_tree import Section, SortedRun
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.merge.lookup_levels import merges_by_level, up_to_date
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window, merged_windows
-from paimon_sql.storage.read.readers.data_file import read_with_positions, wanted_fields
+from paimon_sql.storage.read.readers.data_file import DataFileReader, wanted_fields
 from paimon_sql.storage.scan.split import Origin, Split
 from paimon_sql.storage.table.table import Table
 
@@ -110,21 +110,16 @@ def open_run(
     expiry = split.expiry if split.expiry and split.expiry.column in read_names else None
     missing = {f.name: arrow_type(f.type) for f in wanted_fields(table, [n for n in stored if n in unread])}
 
-    moved = _partition_values(table, split, stored)
+    moved = partition_row(table, split.partition, stored) if split.origins else {}
 
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run:
             origin = split.origins.get(file.file_name) or Origin(table, split.partition)
-            for positions, rows in read_with_positions(
-                origin.table,
-                origin.partition,
-                split.bucket,
-                file,
-                read_names,
-                predicate=predicate,
-                deletion=split.deletions.get(file.file_name),
-                batch_rows=batch_rows,
-            ):
+            deletion = split.deletions.get(file.file_name)
+            reader = DataFileReader(
+                origin.table, origin.partition, split.bucket, file, read_names, predicate, deletion, batch_rows
+            )
+            for positions, rows in reader.with_positions():
                 if predicate is not None:
                     matching = predicate.holds(rows)
                     rows, positions = rows.filter(matching), positions[matching.to_numpy(zero_copy_only=False)]
@@ -141,14 +136,6 @@ def open_run(
     size = sum(f.file_size for f in run) * _EXPANSION * min(len(read_names), width) // width
     name = run[0].file_name if len(run) == 1 else f"{run[0].file_name} and {len(run) - 1} files more"
     return Run(sum(f.row_count for f in run), size, read, name)
-
-
-def _partition_values(table: Table, split: Split, columns: Sequence[str]) -> dict[str, pa.Scalar]:
-    """The values of partition columns that replace those of the files, in a split with origins."""
-    if not split.origins:
-        return {}
-    values = partition_values(table, pa.array([split.partition], pa.binary()))
-    return {name: value[0] for name, value in values.items() if name in columns}
 
 
 def _origins(

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from paimon_sql.storage.data_files.layout import FileLayout
@@ -21,12 +22,28 @@ from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window, merged_windows
 from paimon_sql.storage.read.readers.data_evolution import read_wanted, rows_with_ids
-from paimon_sql.storage.read.readers.data_file import read_data_file, wanted_fields
+from paimon_sql.storage.read.readers.data_file import DataFileReader, wanted_fields
 from paimon_sql.storage.read.readers.merge import current_windows, read_merged
 from paimon_sql.storage.scan.postponed import PostponedSplit
 from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
+
+
+def reader_of(
+    table: Table,
+    split: Split,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    row_ids: Predicate | None,
+) -> DataFileReader:
+    """The reader of a file of a raw split; the other arguments are those of `read_raw`."""
+    ranges = None
+    if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
+        ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
+    deletion = split.deletions.get(file.file_name)
+    return DataFileReader(table, split.partition, split.bucket, file, columns, predicate, deletion, row_ranges=ranges)
 
 
 def read_raw(
@@ -48,19 +65,7 @@ def read_raw(
     with_kinds = VALUE_KIND.name in FileLayout.of(table).system_fields
     stored = [c for c in columns if with_kinds or c != VALUE_KIND.name]
     for file in split.files:
-        ranges = None
-        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
-            ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
-        for batch in read_data_file(
-            table,
-            split.partition,
-            split.bucket,
-            file,
-            stored,
-            predicate=predicate,
-            deletion=split.deletions.get(file.file_name),
-            row_ranges=ranges,
-        ):
+        for batch in reader_of(table, split, file, stored, predicate, row_ids).batches():
             yield batch if len(stored) == len(columns) else with_inserts(batch, columns)
 
 
@@ -123,7 +128,8 @@ def _from_bucket(table: Table, split: PostponedSplit, names: Sequence[str]) -> I
 def _postponed(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     router = Router(table.schema, split.buckets)
     for file in split.postponed_files:
-        for batch in read_data_file(table, split.partition, POSTPONE_BUCKET, file, [*names, VALUE_KIND.name]):
+        reader = DataFileReader(table, split.partition, POSTPONE_BUCKET, file, [*names, VALUE_KIND.name])
+        for batch in reader.batches():
             own = batch
             if split.buckets > 1:
                 own = batch.filter(pa.array(router.buckets_of(batch) == split.bucket))
@@ -148,7 +154,7 @@ def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Ite
         return
     wanted = columns if VALUE_KIND.name in columns else [*columns, VALUE_KIND.name]
     for file in split.files:
-        for batch in read_data_file(table, split.partition, split.bucket, file, wanted):
+        for batch in DataFileReader(table, split.partition, split.bucket, file, wanted).batches():
             if VALUE_KIND.name in columns:
                 yield batch
             else:

@@ -1,6 +1,7 @@
 """Reads of two branches, partition by partition (``scan.fallback-branch``, ``scan.primary-branch``).
 
-A partition is read from one branch only: from the first one if it has a file there, else from the other.
+A partition is read from one branch only: from the first one if it has a file there, else from the other (Paimon:
+`FallbackReadFileStoreTable`).
 """
 
 from __future__ import annotations
@@ -9,32 +10,24 @@ from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidOptionError, NotFoundError
+from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import (
     SCAN_FALLBACK_BRANCH,
-    SCAN_FALLBACK_DELTA_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
     SCAN_MODE,
     SCAN_PRIMARY_BRANCH,
     SCAN_TIMESTAMP,
     SCAN_TIMESTAMP_MILLIS,
 )
 from paimon_sql.format.text.instants import parse_instant
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.management import NAMING_OPTIONS, branch_of_option
 from paimon_sql.storage.data_files.live_files import LiveFiles, live_files, partition_predicate
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
 
-OTHER_BRANCHES = frozenset(
-    option.key
-    for option in (
-        *(SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH),
-        *(SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH),
-    )
-)
+OTHER_BRANCHES = frozenset(option.key for option in NAMING_OPTIONS)
 """The options that name another branch to read together with the table's own."""
 
 
@@ -63,40 +56,38 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     name = table.options.get(option)
     if not name or name == table.branch:
         return [own]
-    other = _other(table, name, option.key)
-    snapshot = snapshot_of_other_branch(table, version, other)
-    if version.travelled and snapshot is not None:
-        other = other.at_schema(snapshot.schema_id)
-    check_columns(table, other, option.key)
-    read = BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
+    other = branch_of_option(table, name, option.key)
+    options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
+    other = replace(other, schema=replace(other.schema, options=options))
+    read = files_beside(table, version, other, option.key, predicate)
     first, second = (own, read) if option is SCAN_FALLBACK_BRANCH else (read, own)
     # A partition counts as present even if none of its rows satisfies the condition.
     present = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
     return [first, replace(second, live=without(second.live, present))]
 
 
-def _other(table: Table, name: str, key: str) -> Table:
-    try:
-        other = branch_of(table, name)
-    except NotFoundError as error:
-        raise InvalidOptionError(
-            f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
-            key=key,
-            remedy="Unset the option, or create the branch.",
-        ) from error
-    options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
-    schema = replace(other.schema, options=options)
-    return replace(other, schema=schema, read_optimized=table.read_optimized)
+def files_beside(table: Table, version: Version, other: Table, key: str, predicate: Predicate | None) -> BranchFiles:
+    """The files of another branch, at the time of the table's own state, or at the time that the options name.
+
+    Raises:
+        InvalidOptionError: it has other columns; ``key`` is the option that names it.
+    """
+    snapshot = _snapshot_of_other_branch(table, version, other)
+    if version.snapshot is not None and version.travelled and snapshot is not None:
+        other = other.at_schema(snapshot.schema_id)
+    check_columns(table, other, key)
+    return BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
 
 
-def snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
+def _snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
     """The other branch's snapshot at the time of the table's, as snapshot ids and tags are per branch; None without."""
     if not version.travelled or version.created_from_millis is not None:
         return version_to_read(other.with_options({SCAN_MODE.key: table.options.get(SCAN_MODE)})).snapshot
-    asked, text = table.options.get(SCAN_TIMESTAMP_MILLIS), table.options.get(SCAN_TIMESTAMP)
+    millis, text = table.options.get(SCAN_TIMESTAMP_MILLIS), table.options.get(SCAN_TIMESTAMP)
     if text is not None:
-        asked = parse_instant(text)
-    millis = asked if asked is not None else version.snapshot.time_millis if version.snapshot else 0
+        millis = parse_instant(text)
+    if millis is None:
+        millis = version.snapshot.time_millis if version.snapshot else 0
     return SnapshotView(other.snapshots).at_time(millis)
 
 
@@ -120,6 +111,4 @@ def check_columns(table: Table, other: Table, key: str) -> None:
 def without(live: LiveFiles, held: LiveFiles) -> LiveFiles:
     """The files of partitions that another read has no file of."""
     taken = held.entries["partition"].combine_chunks().unique()
-    entries = live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken)))
-    metrics = replace(live.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
-    return replace(live, entries=entries, metrics=metrics)
+    return live.narrowed(live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken))))

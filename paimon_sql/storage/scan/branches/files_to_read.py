@@ -14,7 +14,6 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
-from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import (
     CHAIN_TABLE_SPLIT_KEY_RANGE_ENABLED,
     SCAN_BUCKET,
@@ -35,9 +34,8 @@ from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.scan.branches.fallback import (
     BranchFiles,
-    check_columns,
+    files_beside,
     files_of_branches,
-    snapshot_of_other_branch,
     without,
 )
 from paimon_sql.storage.scan.split import Origin, Split, pack
@@ -59,10 +57,7 @@ def in_scanned_bucket(table: Table, entries: pa.Table) -> pa.Table:
 def live_in_scanned_bucket(table: Table, live: LiveFiles) -> LiveFiles:
     """The live files of the bucket that the read names, as `in_scanned_bucket`."""
     entries = in_scanned_bucket(table, live.entries)
-    if entries is live.entries:
-        return live
-    metrics = replace(live.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
-    return replace(live, entries=entries, metrics=metrics)
+    return live if entries is live.entries else live.narrowed(entries)
 
 
 _WHOLE_BUCKET = 1 << 62
@@ -141,13 +136,13 @@ def files_of_chain(chain: Chain, version: Version, predicate: Predicate | None) 
     by_partition = partition_predicate(table, predicate)
     own = BranchFiles(table, version.snapshot, live_files(table, version.snapshot, predicate))
     present = live_files(table, version.snapshot, by_partition)
-    snapshots = _beside(table, version, chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH.key, predicate)
-    deltas = _beside(table, version, chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH.key, by_partition)
+    snapshots = files_beside(table, version, chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH.key, predicate)
+    deltas = files_beside(table, version, chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH.key, by_partition)
     snapshots = replace(snapshots, live=without(snapshots.live, present))
     taken = present.partitions + live_files(snapshots.table, snapshots.snapshot, by_partition).partitions
-    asked = sorted(set(deltas.live.partitions).difference(taken))
+    wanted = sorted(set(deltas.live.partitions).difference(taken))
     return ChainFiles(
-        [own, snapshots], snapshots, deltas, chained_partitions(chain, snapshots, deltas, asked, predicate)
+        [own, snapshots], snapshots, deltas, chained_partitions(chain, snapshots, deltas, wanted, predicate)
     )
 
 
@@ -155,7 +150,7 @@ def chained_partitions(
     chain: Chain,
     snapshots: BranchFiles,
     deltas: BranchFiles,
-    asked: Iterable[bytes],
+    wanted: Iterable[bytes],
     predicate: Predicate | None = None,
 ) -> list[ChainedPartition]:
     """Partitions of the delta branch with the files of their chains.
@@ -164,11 +159,11 @@ def chained_partitions(
         chain: the chains.
         snapshots: the state of the snapshot branch.
         deltas: the state of the delta branch.
-        asked: the partitions.
+        wanted: the partitions.
         predicate: the condition on rows; its parts on partition columns are ignored, for a chain has other partitions.
     """
-    wanted = chain.places(asked)
-    if not wanted:
+    places = chain.places(wanted)
+    if not places:
         return []
     keys = set(chain.table.schema.partition_keys)
     of_rows = all_of([p for p in conjuncts(predicate) if not p.columns() & keys])
@@ -177,22 +172,13 @@ def chained_partitions(
     timeline = Timeline(chain, *(live.partitions for live in every))
     full, changed = (_by_partition(live) for live in some)
     found = []
-    for place in wanted:
+    for place in places:
         anchor = timeline.anchor(place)
         files = [(snapshots.table, anchor.partition, full.get(anchor.partition))] if anchor else []
         files += [(deltas.table, p.partition, changed.get(p.partition)) for p in timeline.links(place)]
         present = [(owner, partition, theirs) for owner, partition, theirs in files if theirs is not None]
         found.append(ChainedPartition(place.partition, present))
     return found
-
-
-def _beside(table: Table, version: Version, other: Table, key: str, predicate: Predicate | None) -> BranchFiles:
-    """The files of another branch, at the time of the table's own state, or at the time that the options name."""
-    snapshot: Snapshot | None = snapshot_of_other_branch(table, version, other)
-    if version.snapshot is not None and version.travelled and snapshot is not None:
-        other = other.at_schema(snapshot.schema_id)
-    check_columns(table, other, key)
-    return BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
 
 
 def _by_partition(live: LiveFiles) -> dict[bytes, pa.Table]:

@@ -1,7 +1,4 @@
-"""Changes of a commit, by table layout: complete rows, or columns of existing rows.
-
-The rows of groups that it wrote columns of are compared before and after.
-"""
+"""Changes of a commit, by table layout: complete rows, or columns of existing rows."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, group_numbers, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files, partition_predicate
+from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files, partition_predicate
 from paimon_sql.storage.scan.branches.files_to_read import in_scanned_bucket
 from paimon_sql.storage.scan.changes.plan import (
     ChangesLayout,
@@ -105,11 +102,10 @@ class FileChanges(CommitChanges):
     def moves(self) -> tuple[Files, Files]:
         """The files that the commit added, and those that it deleted, by bucket."""
         by_partition = partition_predicate(self.table, self.predicate)
-        found: dict[FileKind, Files] = {FileKind.ADD: {}, FileKind.DELETE: {}}
-        for listed in listed_files(self.table, self.snapshot.delta_manifest_list, by_partition, self.metrics):
-            for e in listed:
-                found[e.kind].setdefault((e.partition, e.bucket), []).append(e.file)
-        return found[FileKind.ADD], found[FileKind.DELETE]
+        listed = listed_files(self.table, self.snapshot.delta_manifest_list, by_partition, self.metrics)
+        found = [e for part in listed for e in part]
+        added, deleted = (by_bucket(e for e in found if e.kind is kind) for kind in (FileKind.ADD, FileKind.DELETE))
+        return added, deleted
 
     def _of_complete_rows(
         self, buckets: Mapping[Bucket, Sequence[DataFileMeta]], deletions: Deletions, kind: RowKind
@@ -126,11 +122,8 @@ class FileChanges(CommitChanges):
         chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
         groups = pa.array(FileLayout.of(self.table).groups(live))
         chosen = pc.is_in(groups, value_set=groups.filter(chosen.combine_chunks()))
-        buckets: Files = {}
-        for e in entries(live.filter(chosen)):
-            buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         layout, one_by_one = ScanLayout.of(self.table), BucketScan(self.table, SplitSize(0, 0))
-        for bucket, files in buckets.items():
+        for bucket, files in by_bucket(entries(live.filter(chosen))).items():
             count_files(self.metrics, files)
             for split in layout.splits(one_by_one, bucket, files):
                 deletion = marked.get(split.file_key(split.anchors[0]))
@@ -140,7 +133,10 @@ class FileChanges(CommitChanges):
 
 @dataclass(frozen=True)
 class GroupChanges(FileChanges):
-    """The changed rows by file, and by column where only some were written."""
+    """The changed rows by file, and by column where only some were written.
+
+    The rows of groups that the commit wrote columns of are compared before and after.
+    """
 
     def take_partial(self, added: Files) -> Files:
         partial = {}
@@ -173,11 +169,9 @@ class GroupChanges(FileChanges):
     def _groups(self, snapshot: Snapshot | None, wanted: Iterable[Bucket]) -> dict[Bucket, dict[int, FileGroup]]:
         """The groups of some buckets, by their first row ids."""
         live = live_files(self.table, snapshot, partition_predicate(self.table, self.predicate)).entries
-        buckets: Files = {bucket: [] for bucket in wanted}
-        for e in entries(live):
-            if (e.partition, e.bucket) in buckets:
-                buckets[e.partition, e.bucket].append(e.file)
-        return {p: {g.first_row_id: g for g in file_groups(self.table, files)[0]} for p, files in buckets.items()}
+        buckets = by_bucket(entries(live))
+        groups = {p: file_groups(self.table, buckets.get(p, []))[0] for p in wanted}
+        return {p: {g.first_row_id: g for g in found} for p, found in groups.items()}
 
 
 def complete_and_partial(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:

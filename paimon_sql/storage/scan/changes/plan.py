@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import ClassVar
 
 from paimon_sql.errors import NoSuchSnapshotError
@@ -17,6 +18,7 @@ from paimon_sql.storage.data_files.live_files import (
     Deletion,
     LiveFiles,
     ScanMetrics,
+    by_bucket,
     deletions_of,
     filter_partitions,
     live_files,
@@ -188,16 +190,13 @@ def plan_changes(
         return [], metrics
     if span.mode == DIFF and ChangesLayout.of(table).compares_states:
         return list(differences(table, span.before, span.end, predicate, metrics)), metrics
-    return list(_split_by_commit(table, span, predicate, metrics, split_bytes)), metrics
-
-
-def _split_by_commit(
-    table: Table, span: ChangeRange, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
-) -> Iterable[Split]:
-    """Split by commit and bucket, so that readers can give the changes in the order of commits."""
     by_partition = partition_predicate(table, predicate)
-    for snapshot in span.commits(table):
-        yield from splits_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
+    # By commit and bucket, so that readers can give the changes in the order of commits.
+    splits = (
+        splits_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
+        for snapshot in span.commits(table)
+    )
+    return list(chain.from_iterable(splits)), metrics
 
 
 def splits_by_commit(
@@ -215,11 +214,7 @@ def splits_by_commit(
     """
     name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
     for listed in listed_files(table, name, predicate, metrics):
-        buckets: dict[_Bucket, list[DataFileMeta]] = {}
-        for e in listed:
-            if e.kind is FileKind.ADD:
-                buckets.setdefault((e.partition, e.bucket), []).append(e.file)
-        for bucket, files in buckets.items():
+        for bucket, files in by_bucket(e for e in listed if e.kind is FileKind.ADD).items():
             count_files(metrics, files)
             yield from ChangesLayout.of(table).added_splits(table, bucket, files, split_bytes)
 
@@ -258,12 +253,12 @@ def differences(
     by_partition = partition_predicate(table, predicate)
     before = _State(table, live_in_scanned_bucket(table, live_files(table, first, by_partition)))
     after = _State(table, live_in_scanned_bucket(table, live_files(table, last, by_partition)))
-    metrics.manifests += after.live.metrics.manifests + before.live.metrics.manifests
-    metrics.manifests_read += after.live.metrics.manifests_read + before.live.metrics.manifests_read
-    metrics.files += after.live.metrics.files + before.live.metrics.files
+    for state in (before, after):
+        metrics.manifests += state.live.metrics.manifests
+        metrics.manifests_read += state.live.metrics.manifests_read
+        metrics.files += state.live.metrics.files
     for bucket in sorted({*before.buckets, *after.buckets}):
-        old, new = before.split(bucket), after.split(bucket)
-        old, new = _changed(table, old, new)
+        old, new = _changed(table, before.split(bucket), after.split(bucket))
         if old.files or new.files:
             count_files(metrics, [*old.files, *new.files])
             yield DiffSplit(
@@ -276,12 +271,9 @@ class _State:
 
     def __init__(self, table: Table, live: LiveFiles) -> None:
         self.live = live
-        self.buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        # Postponed files are not visible before a compaction.
+        self.buckets = by_bucket(e for e in entries(live.entries) if e.bucket != POSTPONE_BUCKET)
         self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
-        for e in entries(live.entries):
-            if e.bucket == POSTPONE_BUCKET:
-                continue  # not visible before a compaction
-            self.buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
             self._deletions.setdefault((partition, bucket), {})[name] = deletion
 

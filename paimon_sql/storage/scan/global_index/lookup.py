@@ -189,10 +189,10 @@ class _Search:
             known = [rows for rows in every if rows is not None]
             return reduce(or_, known) if len(known) == len(every) else None
         field = next((self.fields[name] for name in predicate.columns() if name in self.fields), None)
-        asked = None if field is None or len(predicate.columns()) > 1 else question(predicate, field)
-        return None if asked is None or field is None else self._answer(asked, field)
+        search = None if field is None or len(predicate.columns()) > 1 else question(predicate, field)
+        return None if search is None or field is None else self._answer(search, field)
 
-    def _answer(self, asked: IndexSearch, field: DataField) -> BitMap64 | None:
+    def _answer(self, search: IndexSearch, field: DataField) -> BitMap64 | None:
         """The rows of a condition on one column: those that its indexes find, and those without an index."""
         of_column = [e for e in self.entries if meta_of(e).index_field_id == field.id]
         wrong = of_another_type(self.table, of_column, field)
@@ -200,19 +200,19 @@ class _Search:
         changed = changed_since(self.table, self.files, of_column, field.id)
         found, seen = BitMap64(), BitMap64()
         for kind, entries in self._by_kind(of_column):
-            chosen = _concerned(asked, entries, keys_of(field.type))
+            chosen = _concerned(search, entries, keys_of(field.type))
             max_size = self.table.options.get(kind.max_search_bytes)
-            if asked.is_range and sum(e.file.file_size for e in chosen) > max_size:
+            if search.is_range and sum(e.file.file_size for e in chosen) > max_size:
                 continue
             threads = self.table.file_io.threads_for(
                 self.table.path, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM)
             )
-            answers = map_in_threads(partial(self._asked, asked, field, kind), chosen, threads)
+            answers = map_in_threads(partial(self._asked, search, field, kind), chosen, threads)
             unreadable = {covered_rows(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
             readable = [e for e in entries if covered_rows(e) not in unreadable]
             ranges = bitmap_of_ranges(covered(readable))
             rows = reduce(or_, (r for r in answers if r is not None), BitMap64())
-            found |= ranges - rows if asked.inverted else rows & ranges
+            found |= ranges - rows if search.inverted else rows & ranges
             found |= bitmap_of_ranges(covered(e for e in entries if covered_rows(e) in unreadable))
             seen |= ranges
         if not seen:
@@ -234,11 +234,11 @@ class _Search:
                 seen |= bitmap_of_ranges(covered(fresh))
 
     def _asked(
-        self, asked: IndexSearch, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
+        self, search: IndexSearch, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
     ) -> BitMap64 | None:
         """The rows that an index file selects, by row id; None if it cannot be read."""
         rows = search_index(
-            self.table, field, kind, entry, lambda reader: check_rows(asked.ask(reader), _rows_covered(entry))
+            self.table, field, kind, entry, lambda reader: check_rows(search.ask(reader), _rows_covered(entry))
         )
         return None if rows is None else rows.shift(meta_of(entry).row_range_start)
 
@@ -275,11 +275,11 @@ def rows_of_files(files: pa.Table) -> BitMap64:
     return bitmap_of_ranges(RowIds.of_ranges(low[heads], high[heads]))
 
 
-def _concerned(asked: IndexSearch, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
+def _concerned(search: IndexSearch, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
     """The index files that may hold wanted rows, by the key ranges in the manifest."""
     try:
         ranges = [KeyRange.read(meta_of(e).index_meta or b"") for e in entries]
-        wanted = asked.concerns(ranges, keys)
+        wanted = search.concerns(ranges, keys)
     except ValueError:
         return entries
     return [e for e, concerned in zip(entries, wanted.tolist(), strict=True) if concerned]

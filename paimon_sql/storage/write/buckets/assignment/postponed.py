@@ -22,7 +22,7 @@ from paimon_sql.format.options.table.bucket import (
     POSTPONE_TARGET_SIZE_PER_BUCKET,
 )
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.scan.postponed import order
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
@@ -121,7 +121,7 @@ class DistributeTask:
         columns = [*self.table.schema.names, VALUE_KIND.name]
         try:
             for file in self.files:
-                for batch in read_data_file(self.table, self.partition, POSTPONE_BUCKET, file, columns):
+                for batch in DataFileReader(self.table, self.partition, POSTPONE_BUCKET, file, columns).batches():
                     writer.write(batch)
             return writer.close()
         except BaseException:
