@@ -70,7 +70,7 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, object])
     recorder = _Recorder(context, procedure, arguments)
     called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
     with register_work(called, context.is_cancelled) as work:
-        watched = replace(context, executor=context.executor.watched(work), work=work)
+        watched = replace(context, executor=context.executor.watched(work), work=work, started=time.monotonic())
         try:
             answer = ProcedureResult(procedure, list(procedure.call(watched, procedure.Arguments(**arguments))))
         except BaseException as error:

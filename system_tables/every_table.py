@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.records import column, columns_of
+from paimon_sql.format.schema.records import Record, column, columns_of
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
@@ -31,8 +30,7 @@ _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class OfTable:
+class OfTable(Record):
     """The first columns of a row about a table: its names."""
 
     database_name: str | None = column("the table's database")

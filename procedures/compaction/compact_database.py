@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
-from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional
+from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of, pattern_of
 
@@ -23,16 +22,14 @@ class CompactDatabase(Procedure):
     summary = "Merge the files of the tables of some databases."
     example = "CALL sys.compact_database(including_databases => 'shop|web', excluding_tables => '.*_tmp')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         including_databases: str | None = optional("A regular expression for databases; all by default.")
         including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
         excluding_tables: str | None = optional("A regular expression for tables to exclude.")
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: str = column("how many tables were compacted, and how many failed")
         compacted_tables: Long = detail("tables with merged files")
         failed_tables: Long = detail("tables that failed")
@@ -49,7 +46,7 @@ class CompactDatabase(Procedure):
         chosen = list(_tables(context, arguments))
         if context.work is not None:
             context.work.expect(len(chosen))
-        started, done = time.monotonic(), []
+        done = []
         for identifier in chosen:
             found = _compact(context, identifier, arguments)
             if found is not None:
@@ -69,7 +66,7 @@ class CompactDatabase(Procedure):
             compacted_bytes=sum(answer.compacted_bytes for answer in answers),
             new_files=None if dry_run else sum(answer.new_files or 0 for answer in answers),
             new_bytes=None if dry_run else sum(answer.new_bytes or 0 for answer in answers),
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             tables="\n".join(map(_line, done)) or None,
             note=nothing if not compacted else NOTHING_DONE if dry_run else None,
         )

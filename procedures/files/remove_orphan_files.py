@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, instant_of
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.maintenance.orphans.candidates import external_roots, shared_roots
@@ -31,8 +30,7 @@ class RemoveOrphanFiles(Procedure):
     summary = "Delete the files that no snapshot, tag or branch uses."
     example = "CALL sys.remove_orphan_files(table => 'db.t', older_than => '2024-01-31 08:00:00', dry_run => true)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         table: str = required("The table; `db.*` for all tables of a database, `*.*` for all tables of the catalog.")
         older_than: str | None = optional(
             "Delete only files older than this: '2024-01-31 08:00:00' in the session's time zone; a day by default."
@@ -43,8 +41,7 @@ class RemoveOrphanFiles(Procedure):
             "distributed, the default, which uses Spark's executors if there is much to do; or local."
         )
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         deletedFileCount: Long = column("how many files were deleted")  # noqa: N815
         deletedFileTotalLenInBytes: Long = column("their size in bytes")  # noqa: N815
         data_files: Long = detail("of these, data and changelog files")
@@ -60,7 +57,7 @@ class RemoveOrphanFiles(Procedure):
         note: str = detail("which files were checked, and why others were not")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         older_than = _older_than(context, arguments.older_than)
         executor = _executor(context, arguments.mode, arguments.parallelism)
         search = Search(older_than, executor, arguments.parallelism)
@@ -89,7 +86,7 @@ class RemoveOrphanFiles(Procedure):
             unknown_files=sum(plan.listed.strange for plan in plans),
             manifests_read=sum(plan.usage_scan.manifests_read for plan in plans),
             examples="\n".join(removed.shown) or None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="; ".join(notes),
         )
 

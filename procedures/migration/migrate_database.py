@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.procedures.base import Context, Int, Long, Procedure, StringMap, column, detail, optional, required
+from paimon_sql.format.schema.records import Int, Long, StringMap
+from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.migration.migrate_table import (
     OPTIONS_MAP,
     PARALLELISM,
@@ -30,8 +29,7 @@ class MigrateDatabase(Procedure):
     summary = "Migrate all tables of plain files of a database to Paimon tables."
     example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         source_type: str = required(SOURCE_TYPE)
         database: str = required("The database of Spark's own catalog.")
         options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
@@ -39,8 +37,7 @@ class MigrateDatabase(Procedure):
         parallelism: Int | None = optional(PARALLELISM)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: str = column("how many tables were migrated, and how many failed")
         migrated_tables: Long = detail("migrated tables")
         failed_tables: Long = detail("tables that failed")
@@ -52,7 +49,7 @@ class MigrateDatabase(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         options = options_of_table(arguments.options, arguments.options_map)
         threads = threads_of(arguments.parallelism)
         plain, kind = known_tables(context, arguments.source_type)
@@ -82,7 +79,7 @@ class MigrateDatabase(Procedure):
             migrated_files=sum(len(m.source.files) for m in done),
             migrated_bytes=sum(m.source.bytes for m in done),
             migrated_records=sum(m.records for m in done),
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             tables="\n".join(lines) or None,
             note=note,
         )

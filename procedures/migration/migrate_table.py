@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,19 +18,9 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
+from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.procedures.base import (
-    Context,
-    Int,
-    Long,
-    PlainTables,
-    Procedure,
-    StringMap,
-    column,
-    detail,
-    optional,
-    required,
-)
+from paimon_sql.procedures.base import Context, PlainTables, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
 from paimon_sql.storage.copy.migration import (
     PlainTable,
@@ -64,8 +53,7 @@ class MigrateTable(Procedure):
     summary = "Migrate a table of plain Parquet, ORC or Avro files to a Paimon table without rewriting its rows."
     example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         source_type: str = required(SOURCE_TYPE)
         table: str = required("The source: db.t of Spark's own catalog, or a directory.")
         options: str | None = optional("Options of the new table, as 'k=v,k=v'.")
@@ -75,8 +63,7 @@ class MigrateTable(Procedure):
         parallelism: Int | None = optional(PARALLELISM)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         target: str = detail("the target table")
         migrated_files: Long = detail("number of moved or copied files")
@@ -88,7 +75,7 @@ class MigrateTable(Procedure):
         note: str = detail("what happened to the source")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         keep = arguments.delete_origin is False
         done = migrate(
             context,
@@ -111,7 +98,7 @@ class MigrateTable(Procedure):
             migrated_records=done.records,
             partitions=done.partitions,
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=note,
         )
 

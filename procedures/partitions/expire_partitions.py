@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.format.options import Option
 from paimon_sql.format.options.table.partition import (
@@ -13,7 +12,7 @@ from paimon_sql.format.options.table.partition import (
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
 )
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.maintenance.partitions.expiration import (
     PartitionExpiration,
@@ -39,9 +38,7 @@ class ExpirePartitions(Procedure):
         "CALL sys.expire_partitions(table => 'db.t', expiration_time => '30 d', timestamp_formatter => 'yyyyMMdd')"
     )
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         expiration_time: str | None = optional("How long to retain a partition, as '30 d'.")
         timestamp_formatter: str | None = optional("The format of the time in the values, as 'yyyy-MM-dd'.")
         timestamp_pattern: str | None = optional("How the time is composed of the columns, as '$dt $hour:00:00'.")
@@ -52,8 +49,7 @@ class ExpirePartitions(Procedure):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         expired_partitions: str = column("the values, as dt=2024-01-31, hour=8, one row per partition")
         record_count: Long = detail("number of records in its files, before merging")
         file_count: Long = detail("number of its files")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Procedure, column, optional
+from paimon_sql.procedures.base import Context, Procedure, Record, column, optional
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable
 from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
 from paimon_sql.procedures.values import DRY_RUN, pattern_of
@@ -29,14 +28,12 @@ class RefreshMaterializedTables(Procedure):
     summary = "Refresh the due materialized tables, in order of their dependencies."
     example = "CALL sys.refresh_materialized_tables(including_databases => 'shop|web')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         including_databases: str | None = optional("A regular expression for databases; all by default.")
         including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
         excluding_tables: str | None = optional("A regular expression for tables to exclude.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
     class Result(RefreshMaterializedTable.Result):
         mode: str = column("FULL, INCREMENTAL, NONE if nothing was due, SKIPPED or FAILED")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -18,7 +16,6 @@ class AllConsumers(CatalogTable):
     name = "consumers"
     summary = "One row per consumer of each table."
 
-    @dataclass(frozen=True)
     class Row(Consumers.Row, OfTable):
         """A consumer, after the names of its table."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.format.schema.records import Long, column
@@ -25,7 +23,6 @@ class AllPartitions(CatalogTable):
     summary = "One row per partition of each partitioned table."
     is_listed = True
 
-    @dataclass(frozen=True)
     class Row(OfTable):
         partition_name: str | None = column("dt=x/h=1")
         record_count: Long | None = column("records in live files, before merging")

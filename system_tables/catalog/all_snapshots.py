@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -18,7 +16,6 @@ class AllSnapshots(CatalogTable):
     name = "snapshots"
     summary = "One row per retained snapshot of each table."
 
-    @dataclass(frozen=True)
     class Row(Snapshots.Row, OfTable):
         """A snapshot, after the names of its table."""
 

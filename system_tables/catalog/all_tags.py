@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -18,7 +16,6 @@ class AllTags(CatalogTable):
     name = "tags"
     summary = "One row per tag of each table."
 
-    @dataclass(frozen=True)
     class Row(Tags.Row, OfTable):
         """A tag, after the names of its table."""
 

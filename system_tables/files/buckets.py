@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
-from paimon_sql.format.schema.records import Int, Long, Timestamp, column
+from paimon_sql.format.schema.records import Int, Long, Record, Timestamp, column
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
@@ -19,8 +17,7 @@ class Buckets(SystemTable):
 
     summary = "One row per bucket with files."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         partition: str | None = column("partition values, {} without partitions")
         bucket: Int = column("bucket number")
         record_count: Long = column("records in live files")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.schema.records import Int, Long, Timestamp, column
+from paimon_sql.format.schema.records import Int, Long, Record, Timestamp, column
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.index_files import index_entries
@@ -28,8 +26,7 @@ class Partitions(SystemTable):
 
     summary = "One row per partition with files."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         partition: str | None = column("dt=x/h=1; empty string without partitions")
         record_count: Long = column("records in live files, before merging")
         file_size_in_bytes: Long = column("size of the live files")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.records import column
+from paimon_sql.format.schema.records import Record, column
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
@@ -43,8 +42,7 @@ class Summary(SystemTable):
 
     summary = "One row per metric of the table's health."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         metric: str = column("name of the metric")
         value: str | None = column("the value as text; null if unknown")
         number: float | None = column("the value as a number; sizes in bytes")
