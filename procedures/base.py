@@ -26,9 +26,6 @@ from paimon_sql.storage.copy.migration import PlainTable
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor, Work
 from paimon_sql.storage.table.table import Table
 
-THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
-"""Meaning of the argument ``table``."""
-
 
 class PlainTables(Protocol):
     """Tables of plain files (Hive tables, directories) that a session can read."""
@@ -151,11 +148,8 @@ class Context:
 
 
 def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
-    short = kind[0]
-    return InvalidInputError(
-        f"'{name}' is not a {kind} of catalog {catalog.name}.",
-        remedy=f"Write {short}, db.{short} or catalog.db.{short}.",
-    )
+    problem, short = f"'{name}' is not a {kind} of catalog {catalog.name}.", kind[0]
+    return InvalidInputError(problem, remedy=f"Write {short}, db.{short} or catalog.db.{short}.")
 
 
 class Procedure(ABC):
@@ -233,7 +227,7 @@ def detail(meaning: str) -> Any:
 class OfTable(Record, kw_only=True):
     """The first argument of calls on a table."""
 
-    table: str = required(THE_TABLE)
+    table: str = required("The table: t, db.t or catalog.db.t; a branch is `t$branch_b`.")
 
 
 def arguments_of(record: type) -> tuple[Argument, ...]:

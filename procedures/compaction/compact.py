@@ -85,39 +85,26 @@ class Compact(Procedure):
             is_given = bool((arguments.compact_strategy or "").strip())
             plan = plan_table(table, full=strategy == "full", scope=scope, asked=is_given)
             nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
-        if arguments.dry_run:
-            return [
-                self.Result(
-                    result=True,
-                    compacted_files=len(plan.files),
-                    compacted_bytes=sum(f.file_size for f in plan.files),
-                    new_files=None,
-                    new_bytes=None,
-                    snapshot_id=None,
-                    seconds=context.seconds(),
-                    note=NOTHING_DONE if plan.files else nothing,
-                )
-            ]
-        with Transaction(table) as transaction:
-            messages = transaction.staged.own(plan.run(context.executor))
-            if order is None:
-                committed = operations.compact(transaction, messages)
-            else:
-                committed = next(iter(operations.append(transaction, messages)), None)
-        before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
-        after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
-        return [
-            self.Result(
-                result=True,
-                compacted_files=len(before),
-                compacted_bytes=sum(f.file_size for f in before),
-                new_files=len(after),
-                new_bytes=sum(f.file_size for f in after),
-                snapshot_id=committed.id if committed else None,
-                seconds=context.seconds(),
-                note=None if committed else nothing,
-            )
-        ]
+        before, after, committed = plan.files, None, None
+        if not arguments.dry_run:
+            with Transaction(table) as transaction:
+                messages = transaction.staged.own(plan.run(context.executor))
+                if order is None:
+                    committed = operations.compact(transaction, messages)
+                else:
+                    committed = next(iter(operations.append(transaction, messages)), None)
+            before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
+            after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
+        yield self.Result(
+            result=True,
+            compacted_files=len(before),
+            compacted_bytes=sum(f.file_size for f in before),
+            new_files=None if after is None else len(after),
+            new_bytes=None if after is None else sum(f.file_size for f in after),
+            snapshot_id=committed.id if committed else None,
+            seconds=context.seconds(),
+            note=None if committed else NOTHING_DONE if arguments.dry_run and before else nothing,
+        )
 
 
 def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:

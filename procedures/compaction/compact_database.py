@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of, pattern_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, TableExpressions, matching_tables, options_of
 
 
 class CompactDatabase(Procedure):
@@ -22,10 +22,7 @@ class CompactDatabase(Procedure):
     summary = "Merge the files of the tables of some databases."
     example = "CALL sys.compact_database(including_databases => 'shop|web', excluding_tables => '.*_tmp')"
 
-    class Arguments(Record, kw_only=True):
-        including_databases: str | None = optional("A regular expression for databases; all by default.")
-        including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
-        excluding_tables: str | None = optional("A regular expression for tables to exclude.")
+    class Arguments(TableExpressions, kw_only=True):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
@@ -43,7 +40,7 @@ class CompactDatabase(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         options_of(arguments.options)  # validate once, before the first table
-        chosen = list(_tables(context, arguments))
+        chosen = list(matching_tables(context.catalog, arguments))
         if context.work is not None:
             context.work.expect(len(chosen))
         done = []
@@ -89,19 +86,6 @@ def _line(table: _Compacted) -> str:
         return f"{table.name}: {answer.note}"
     outcome = "" if answer.new_files is None else f" into {answer.new_files}, snapshot {answer.snapshot_id}"
     return f"{table.name}: {answer.compacted_files} files{outcome}"
-
-
-def _tables(context: Context, arguments: CompactDatabase.Arguments) -> Iterator[Identifier]:
-    databases = pattern_of(arguments.including_databases, "including_databases", ".*")
-    including = pattern_of(arguments.including_tables, "including_tables", ".*")
-    excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
-    for database in context.catalog.list_databases():
-        if not databases.accepts(database):
-            continue
-        for name in context.catalog.list_tables(database):
-            full = f"{database}.{name}"
-            if including.accepts(full) and not excluding.accepts(full):
-                yield Identifier(database, name)
 
 
 def _compact(context: Context, identifier: Identifier, arguments: CompactDatabase.Arguments) -> _Compacted | None:

@@ -10,7 +10,7 @@ from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
 from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import Context, Int, Long, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, instant_of
+from paimon_sql.procedures.values import DRY_RUN, instant_of, positive
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.maintenance.orphans.candidates import external_roots, shared_roots
 from paimon_sql.storage.maintenance.orphans.removal import Removed, Search, find_orphans, remove_orphans
@@ -105,13 +105,12 @@ def _older_than(context: Context, text: str | None) -> int:
 
 
 def _executor(context: Context, mode: str | None, parallelism: int | None) -> Executor:
-    if parallelism is not None and parallelism < 1:
-        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
+    tasks = positive(parallelism)
     name = (mode or "").strip().lower() or "distributed"
     if name == "distributed":
         return context.executor
     if name == "local":
-        return LocalExecutor(parallelism) if parallelism else LocalExecutor()
+        return LocalExecutor(tasks) if tasks else LocalExecutor()
     raise InvalidInputError(f"mode cannot be '{mode}'.", remedy="Use 'distributed' or 'local'.")
 
 
@@ -129,11 +128,7 @@ def _tables(context: Context, name: str) -> Iterator[Table]:
         )
     database = parts[0] if len(parts) == 2 else context.database
     for one in context.catalog.list_databases() if database == "*" else [database]:
-        yield from _all(context, one)
-
-
-def _all(context: Context, database: str) -> Iterator[Table]:
-    return (table for table in _any(context, database) if isinstance(table, Table))
+        yield from (table for table in _any(context, one) if isinstance(table, Table))
 
 
 def _any(context: Context, database: str) -> Iterator[AnyTable]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.procedures.values import DRY_RUN, positive
 from paimon_sql.storage.repair.lost_files import find_lost, remove_lost
 
 
@@ -33,9 +32,7 @@ class RemoveUnexistingFiles(Procedure):
         snapshot_id: Long | None = detail("the created snapshot without it; null in a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        parallelism = arguments.parallelism
-        if parallelism is not None and parallelism < 1:
-            raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
+        parallelism = positive(arguments.parallelism)
         table = context.table(arguments.table)
         snapshot = table.snapshots.latest()
         if snapshot is None:

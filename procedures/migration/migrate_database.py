@@ -11,13 +11,11 @@ from paimon_sql.procedures.migration.migrate_table import (
     OPTIONS_MAP,
     PARALLELISM,
     SOURCE_TYPE,
-    Request,
     known_tables,
     migrate,
     options_of_table,
-    threads_of,
 )
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, positive
 
 
 class MigrateDatabase(Procedure):
@@ -51,7 +49,7 @@ class MigrateDatabase(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         dry_run = bool(arguments.dry_run)
         options = options_of_table(arguments.options, arguments.options_map)
-        threads = threads_of(arguments.parallelism)
+        threads = positive(arguments.parallelism)
         plain, kind = known_tables(context, arguments.source_type)
         if kind != "hive":
             raise InvalidInputError(
@@ -62,9 +60,8 @@ class MigrateDatabase(Procedure):
         done, failed, lines = [], 0, []
         for name in names:
             source = f"{database}.{name}"
-            request = Request(kind, source, None, options, keep=False, threads=threads, dry_run=dry_run)
             try:
-                migrated = migrate(context, request)
+                migrated = migrate(context, kind, source, options, threads=threads, dry_run=dry_run)
             except (PaimonError, OSError) as error:
                 failed += 1
                 lines.append(f"{source}: failed: {error}")

@@ -21,7 +21,7 @@ from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.procedures.base import Context, PlainTables, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of, positive
 from paimon_sql.storage.copy.migration import (
     PlainTable,
     check_target,
@@ -79,15 +79,13 @@ class MigrateTable(Procedure):
         keep = arguments.delete_origin is False
         done = migrate(
             context,
-            Request(
-                arguments.source_type,
-                arguments.table,
-                arguments.target_table,
-                options_of_table(arguments.options, arguments.options_map),
-                keep=keep,
-                threads=threads_of(arguments.parallelism),
-                dry_run=dry_run,
-            ),
+            arguments.source_type,
+            arguments.table,
+            options_of_table(arguments.options, arguments.options_map),
+            target_name=arguments.target_table,
+            keep=keep,
+            threads=positive(arguments.parallelism),
+            dry_run=dry_run,
         )
         note = NOTHING_DONE if dry_run else f"{done.source.name} {'keeps its files' if keep else 'was dropped'}"
         yield self.Result(
@@ -101,19 +99,6 @@ class MigrateTable(Procedure):
             seconds=context.seconds(),
             note=note,
         )
-
-
-@dataclass(frozen=True)
-class Request:
-    """The arguments of one migration."""
-
-    source_type: str
-    source: str
-    target: str | None
-    options: Mapping[str, str]
-    keep: bool
-    threads: int
-    dry_run: bool
 
 
 @dataclass(frozen=True)
@@ -141,17 +126,6 @@ def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[
     return options
 
 
-def threads_of(parallelism: int | None) -> int:
-    """The number of files to move concurrently.
-
-    Raises:
-        InvalidInputError: the number is not positive.
-    """
-    if parallelism is not None and parallelism < 1:
-        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
-    return parallelism or _THREADS
-
-
 def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
     """The tables of plain files of the session, and the source type in lower case.
 
@@ -172,15 +146,34 @@ def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
     return context.plain_tables, kind
 
 
-def migrate(context: Context, request: Request) -> Migrated:
+def migrate(
+    context: Context,
+    source_type: str,
+    source_name: str,
+    options: Mapping[str, str],
+    *,
+    target_name: str | None = None,
+    keep: bool = False,
+    threads: int | None,
+    dry_run: bool,
+) -> Migrated:
     """Migrate one table.
+
+    Args:
+        context: the environment of the call.
+        source_type: the type of the source.
+        source_name: the table or directory.
+        options: the options of a new table.
+        target_name: the target; None for the name of the source.
+        keep: whether the source is kept.
+        threads: the number of files to move concurrently; None for the default.
+        dry_run: whether nothing is changed.
 
     Raises:
         PaimonError: the table cannot be migrated; nothing was changed.
     """
-    plain, kind = known_tables(context, request.source_type)
-    target_name = request.target or _same_name(request.source)
-    catalog, identifier = context.locate(target_name)
+    plain, kind = known_tables(context, source_type)
+    catalog, identifier = context.locate(target_name or _same_name(source_name))
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(f"{identifier} is not a table that files can be added to.")
     if catalog.host.is_used_outside(identifier):
@@ -190,28 +183,26 @@ def migrate(context: Context, request: Request) -> Migrated:
         )
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = writable(catalog.table(identifier)) if exists else None
-    if target is not None and not request.dry_run:
-        undo_migration(target, plain.directories(kind, request.source))  # files of an interrupted migration
-    source = plain.table(kind, request.source, target)
+    if target is not None and not dry_run:
+        undo_migration(target, plain.directories(kind, source_name))  # files of an interrupted migration
+    source = plain.table(kind, source_name, target)
     if target is not None:
         check_target(source, target)
-    schema = target.schema if target is not None else _schema(source, request.options)
+    schema = target.schema if target is not None else _schema(source, options)
     name = f"{catalog.name}.{identifier}"
     # Check all files before anything is created.
     draft = target or Table(name, f"{source.name}", source.file_io, schema)
     messages = examine(source, draft, context.executor)
     records = sum(f.row_count for m in messages for f in m.new_files)
     partitions = len({m.partition for m in messages})
-    if request.dry_run:
+    if dry_run:
         return Migrated(source, name, records, partitions, None)
     if target is None:
         with suppress(DatabaseExistsError):
             catalog.create_database(identifier.database, {})
         target = catalog.create_table(identifier, schema)
     try:
-        committed = migrate_files(
-            source, target, messages, context.executor, keep=request.keep, threads=request.threads
-        )
+        committed = migrate_files(source, target, messages, context.executor, keep=keep, threads=threads or _THREADS)
     except CommitUnknownError:
         raise
     except PaimonError:
@@ -220,7 +211,7 @@ def migrate(context: Context, request: Request) -> Migrated:
             with suppress(PaimonError):
                 catalog.drop_table(identifier)
         raise
-    if not request.keep:
+    if not keep:
         source.drop()
     return Migrated(source, name, records, partitions, committed)
 
