@@ -7,6 +7,7 @@ table alone, as of ``t$snapshots``, raises its error.
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from paimon_sql.format.schema.records import Record, column, columns_of
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import CatalogTable, SystemTable, View
 
 _THREADS = 8
 _READ_ERRORS = (PaimonError, OSError, pa.ArrowException)
@@ -88,11 +89,21 @@ def map_tables(
     return [(identifier, answer) for identifier, (exists, answer) in zip(wanted, answers, strict=True) if exists]
 
 
-def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
-    """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`."""
-    own = conjuncts_on(predicate, [f.name for f in system_table.columns])
-    answers = map_tables(catalog, predicate, lambda name: system_table.rows(catalog.table(name), own))
-    return with_table_names(answers, system_table.columns)
+class OfAllTables(CatalogTable):
+    """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`.
+
+    Tables that cannot be read are omitted.
+    """
+
+    @property
+    @abstractmethod
+    def of_one(self) -> SystemTable:
+        """The system table."""
+
+    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
+        own = conjuncts_on(predicate, [f.name for f in self.of_one.columns])
+        answers = map_tables(view.catalog, predicate, lambda name: self.of_one.rows(view.catalog.table(name), own))
+        return with_table_names(answers, self.of_one.columns)
 
 
 def with_table_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:

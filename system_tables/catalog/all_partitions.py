@@ -39,9 +39,6 @@ class AllPartitions(CatalogTable):
         if not table.schema.partition_keys:
             return None
         found = Partitions().rows(table)
-        columns = {
-            "partition_name": found["partition"],
-            "last_file_creation_time": epoch_millis(found["last_update_time"]),
-        }
-        names = [f.name for f in self.columns[len(NAMES) :]]
-        return pa.table([columns[name] if name in columns else found[name] for name in names], names=names)
+        found = found.append_column("partition_name", found["partition"])
+        found = found.append_column("last_file_creation_time", epoch_millis(found["last_update_time"]))
+        return found.select([f.name for f in self.columns[len(NAMES) :]])

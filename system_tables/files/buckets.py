@@ -45,13 +45,12 @@ def summed(entries: pa.Table, keys: list[str]) -> pa.Table:
         The keys; ``row_count_sum``, ``file_size_sum``, ``file_name_count``, ``creation_time_millis_max`` and
         ``total_buckets_last`` (of the file that was committed last).
     """
-    selected = entries.select([*keys, "row_count", "file_size", "file_name", "creation_time_millis", "total_buckets"])
-    return selected.group_by(keys, use_threads=False).aggregate(
-        [
-            ("row_count", "sum"),
-            ("file_size", "sum"),
-            ("file_name", "count"),
-            ("creation_time_millis", "max"),
-            ("total_buckets", "last"),
-        ]
-    )
+    aggregates = {
+        "row_count": "sum",
+        "file_size": "sum",
+        "file_name": "count",
+        "creation_time_millis": "max",
+        "total_buckets": "last",
+    }
+    selected = entries.select([*keys, *aggregates])
+    return selected.group_by(keys, use_threads=False).aggregate(list(aggregates.items()))

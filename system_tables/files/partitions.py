@@ -68,8 +68,6 @@ def deleted_records(table: Table) -> dict[bytes, int | None]:
     for entry in index_entries(table, snapshot):
         if entry.file.index_type != DELETION_VECTORS_INDEX:
             continue
-        counts = [v.cardinality for v in entry.file.deletion_vectors or ()]
-        before = found.get(entry.partition, 0)
-        known = None if before is None or None in counts else before + sum(c or 0 for c in counts)
-        found[entry.partition] = known
+        counts = [found.get(entry.partition, 0), *(v.cardinality for v in entry.file.deletion_vectors or ())]
+        found[entry.partition] = None if None in counts else sum(c or 0 for c in counts)
     return found
