@@ -13,6 +13,7 @@ from paimon_sql.errors import (
     DatabaseNotEmptyError,
     FunctionExistsError,
     InvalidInputError,
+    NoSuchDatabaseError,
     NoSuchFunctionError,
     NoSuchViewError,
     PaimonError,
@@ -224,6 +225,14 @@ class Catalog(DefinedObjects, ABC):
     @abstractmethod
     def drop_database(self, database: str, cascade: bool) -> None:
         """Drop a database; NoSuchDatabaseError, or DatabaseNotEmptyError unless it is empty or ``cascade``."""
+
+    def _require(self, database: str) -> None:
+        """Raise NoSuchDatabaseError unless the database exists."""
+        if not self.database_exists(database):
+            raise self._no_database(database)
+
+    def _no_database(self, database: str) -> NoSuchDatabaseError:
+        return NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
 
     def _held(self, database: str) -> Mapping[str, Sequence[str]]:
         """The names of the contents that prevent a drop of the database, by kind."""

@@ -26,12 +26,8 @@ class Identifier:
     @property
     def object_name(self) -> str:
         """The name after the database, as in SQL between back-quotes."""
-        parts = [self.table]
-        if self.branch != MAIN_BRANCH:
-            parts.append(_BRANCH_PREFIX + self.branch)
-        if self.system_table:
-            parts.append(self.system_table)
-        return "$".join(parts)
+        branch = "" if self.branch == MAIN_BRANCH else f"${_BRANCH_PREFIX}{self.branch}"
+        return self.table + branch + (f"${self.system_table}" if self.system_table else "")
 
     def __str__(self) -> str:
         return f"{self.database}.{self.object_name}"

@@ -16,7 +16,6 @@ from paimon_sql.errors import (
     DatabaseExistsError,
     InvalidInputError,
     InvalidOptionError,
-    NoSuchDatabaseError,
     NoSuchTableError,
     PaimonError,
 )
@@ -186,11 +185,6 @@ class WarehouseCatalog(Catalog):
             return True
         return name not in KINDS or KINDS[name].is_offered(self.options)
 
-    def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless the database exists."""
-        if not self.database_exists(database):
-            raise NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
-
     def _schemas(self, identifier: Identifier) -> SchemaManager:
         """The schemas in the directory of a table or branch."""
         path = self.table_location(identifier)
@@ -209,17 +203,17 @@ def _is_database(directory: str) -> bool:
 class RegisteredCatalog(WarehouseCatalog):
     """A catalog whose tables are those registered; other tables of the warehouse can be adopted."""
 
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
+        # The registered locations must be valid for all readers.
+        absolute = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **absolute}, host)
+
     def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         done: dict[str, str] = {}
         for db in self._database_folders() if database is None else [database]:
             found = [t for t in self._table_folders(db) if table in (None, t)]
-            is_registered = self.database_exists(db)
-            if (
-                not is_registered
-                and not dry_run
-                and (found or table is None)
-                and self.file_io.exists(self._database_path(db))
-            ):
+            is_registered, is_wanted = self.database_exists(db), not dry_run and (found or table is None)
+            if not is_registered and is_wanted and self.file_io.exists(self._database_path(db)):
                 with suppress(DatabaseExistsError):
                     self.create_database(db, {})
             for name in found:
@@ -231,6 +225,28 @@ class RegisteredCatalog(WarehouseCatalog):
     @abstractmethod
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
         """Update the catalog's entry by the files in a table's directory; return what was done, None for nothing."""
+
+    def _unregistered(self, identifier: Identifier, location: str) -> InvalidInputError:
+        """The error for a new table at the location of one that is not registered."""
+        return InvalidInputError(
+            f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
+            " is not registered in the catalog.",
+            remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
+        )
+
+
+def remove_first_schema(schemas: SchemaManager, location: str) -> None:
+    """Delete the schema of a table that could not be registered, with its empty directories."""
+    file_io, directory = schemas.directory.file_io, schemas.directory.directory
+    file_io.delete(schemas.directory.path(0))
+    file_io.delete_dir(directory)
+    file_io.delete_dir(location)
+
+
+def registered_options(schema: TableSchema) -> dict[str, str]:
+    """The options of a table as catalogs register them, with its keys (Paimon: `HiveCatalog.convertToPropertiesTableKey`)."""
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
+    return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
 
 
 def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:

@@ -12,10 +12,10 @@ from paimon_sql.catalog.hive.entries import Entries, ViewsInMetastore
 from paimon_sql.catalog.hive.environment import HiveLock, HivePartitions, LockSettings
 from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
-from paimon_sql.catalog.hive.layout.tables import InDescriptors, InProperties, TableStruct, plain
+from paimon_sql.catalog.hive.layout.tables import InProperties, Locations, TableStruct, plain
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import LocatedTable, absolute_warehouse, check_same
+from paimon_sql.catalog.warehouse import LocatedTable, check_same, remove_first_schema
 from paimon_sql.errors import (
     CorruptFileError,
     InvalidInputError,
@@ -46,8 +46,6 @@ from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
-_LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
-
 
 class HiveCatalog(ViewsInMetastore):
     """Databases, tables and views are entries of Hive's metastore; a table's entry has its location.
@@ -61,11 +59,10 @@ class HiveCatalog(ViewsInMetastore):
 
     def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         options = with_site(name, options)
-        warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **warehouse}, host)
+        super().__init__(name, options, host)
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
-        self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else InDescriptors()
+        self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else Locations()
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(metastore, options)
         self._synced = bool(TableOptions(self.options).get(SYNC_ALL_PROPERTIES))
@@ -228,11 +225,7 @@ class HiveCatalog(ViewsInMetastore):
         existing = schemas.latest()
         if existing is not None:
             if not tables.is_external(entry):
-                raise InvalidInputError(
-                    f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
-                    " is not registered in the catalog.",
-                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
-                )
+                raise self._unregistered(identifier, location)
             check_same(existing, schema, location)
             self._describe(entry, existing, location)
             self._add(identifier, entry)
@@ -246,7 +239,11 @@ class HiveCatalog(ViewsInMetastore):
         try:
             self._add(identifier, entry)
         except BaseException:
-            self._remove_schema(identifier, schemas, location)
+            with suppress(PaimonError):
+                # Unless the entry was added after all.
+                found = self.entries.get(identifier.database, identifier.table)
+                if found is None or self.locations.of(found) != location:
+                    remove_first_schema(schemas, location)
             raise
 
     def _add(self, identifier: Identifier, entry: TableStruct) -> None:
@@ -303,7 +300,6 @@ class HiveCatalog(ViewsInMetastore):
         self.entries.fit(entry)
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
-        """Update the metastore by the files in a table's directory; return what was done, None for nothing."""
         entry = self.entries.get(identifier.database, identifier.table)
         location = self.table_location(identifier)
         schema = SchemaManager(self._io(location), location).latest()
@@ -352,15 +348,6 @@ class HiveCatalog(ViewsInMetastore):
         if tables.is_view(entry):
             raise self._taken_by_view(identifier)
         raise self._taken_table(identifier)
-
-    def _remove_schema(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:
-        """Delete the schema of a table whose entry was refused, unless the entry was added after all."""
-        with suppress(PaimonError):
-            entry = self.entries.get(identifier.database, identifier.table)
-            if entry is None or self.locations.of(entry) != location:
-                schemas.directory.file_io.delete(schemas.directory.path(0))
-                schemas.directory.file_io.delete_dir(schemas.directory.directory)
-                schemas.directory.file_io.delete_dir(location)
 
     def _lock(self, identifier: Identifier) -> TableLock:
         if not self.takes_locks:

@@ -10,11 +10,7 @@ from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
 from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient
-from paimon_sql.errors import (
-    NoSuchDatabaseError,
-    NotFoundError,
-    PaimonError,
-)
+from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 
 _DATABASE = "DATABASE"
@@ -176,11 +172,6 @@ class DefinitionsOnServer(Catalog):
                 make_old()
                 raise
 
-    def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless the database exists."""
-        if not self.database_exists(database):
-            raise self._no_database(database)
-
     @contextmanager
     def _within(self, database: str) -> Iterator[None]:
         """Raise NoSuchDatabaseError for not-found responses."""
@@ -194,9 +185,6 @@ class DefinitionsOnServer(Catalog):
             yield
         except NotFoundAnswerError as refused:
             raise (self._no_database(database) if refused.resource == _DATABASE else error) from None
-
-    def _no_database(self, database: str) -> NoSuchDatabaseError:
-        return NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
 
 
 def named(identifier: Identifier) -> dict[str, str]:
