@@ -125,17 +125,12 @@ def _create(database: Database) -> Engine:
     backend = database.backend
     url, arguments = backend.address(database.rest, dict(database.properties))
     backend.prepare(url)
+    pool: dict[str, object] = {"poolclass": NullPool}
+    if backend.pooled:
+        sizes = {"pool_size": database.pool_size, "max_overflow": _MAX_OVERFLOW}
+        pool = {"poolclass": QueuePool, "pool_pre_ping": True, **sizes}
     try:
-        if not backend.pooled:
-            return create_engine(url, connect_args=arguments, poolclass=NullPool)
-        return create_engine(
-            url,
-            connect_args=arguments,
-            poolclass=QueuePool,
-            pool_size=database.pool_size,
-            max_overflow=_MAX_OVERFLOW,
-            pool_pre_ping=True,
-        )
+        return create_engine(url, connect_args=arguments, **pool)
     except (ImportError, NoSuchModuleError) as error:
         raise SetupError(
             f"The driver {backend.driver} of {database} is not installed.",

@@ -11,7 +11,7 @@ from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
-from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, configured
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, configured, path_of
 from paimon_sql.catalog.rest.environment import RestPartitions, RestVersionManagement, TokenFileIO, TokenProvider
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
@@ -309,8 +309,7 @@ class RestCatalog(DefinitionsOnServer):
 
 
 def _path(identifier: Identifier) -> tuple[str, ...]:
-    own = replace(identifier, system_table=None)
-    return "databases", own.database, "tables", own.object_name
+    return path_of("tables", replace(identifier, system_table=None))
 
 
 def _location(found: _TableEntry, identifier: Identifier) -> str:

@@ -15,6 +15,7 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.exceptions import ProxyError as UnreachableProxyError
 
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.rest.http import transport
 from paimon_sql.catalog.rest.http.authentication import Authentication, authentication_of
 from paimon_sql.catalog.rest.http.transport import JSON, Request, check_header
@@ -33,10 +34,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CLIENT_POOL_SIZE, HEADER, URI
 
 _OWN, _SIGNING = ("uri", "token", "token.provider"), "dlf."
-_PREFIX = "prefix"
 _WAREHOUSE = "warehouse"
-_PAGE_TOKEN = "pageToken"
-_NEXT = "nextPageToken"
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class RestClient:
             page = self.server.ask("GET", self._path(path), query)
             entries = page.get(member) or []
             found += entries
-            token = page.get(_NEXT)
+            token = page.get("nextPageToken")
             if not token or not entries:
                 return found
             if token in tokens:
@@ -88,10 +86,15 @@ class RestClient:
                     f"The catalog's server {self.server.address} returned the same page of {member} again."
                 )
             tokens.add(token)
-            query = {_PAGE_TOKEN: str(token)}
+            query = {"pageToken": str(token)}
 
     def _path(self, path: tuple[str, ...]) -> list[str]:
         return [*([self.prefix] if self.prefix else []), *path]
+
+
+def path_of(kind: str, identifier: Identifier) -> tuple[str, ...]:
+    """The path of a table or branch (``tables``), of a view (``views``) or a function (``functions``)."""
+    return "databases", identifier.database, kind, identifier.object_name
 
 
 def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, dict[str, str]]:
@@ -108,13 +111,13 @@ def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, di
     server = Server.of(catalog, options)
     warehouse = options.get(_WAREHOUSE)
     response = server.ask("GET", ["config"], {_WAREHOUSE: warehouse} if warehouse else None)
-    server_options = [
+    defaults, overrides = (
         {str(k): str(v) for k, v in (response.get(m) or {}).items() if v is not None} for m in ("defaults", "overrides")
-    ]
-    merged = {**server_options[0], **options, **server_options[1]}
+    )
+    merged = {**defaults, **options, **overrides}
     # Address and credentials are always those given: the server may only add headers.
     own = {k: v for k, v in options.items() if k in _OWN or k.startswith(_SIGNING)}
-    return RestClient(Server.of(catalog, {**merged, **own}), merged.get(_PREFIX, "")), merged
+    return RestClient(Server.of(catalog, {**merged, **own}), merged.get("prefix", "")), merged
 
 
 _LIMIT = 500
@@ -129,11 +132,7 @@ class NotFoundAnswerError(NotFoundError):
 
 
 class ConflictAnswerError(AlreadyExistsError):
-    """An object exists on the server already; ``resource`` is its kind, such as ``TABLE``."""
-
-    def __init__(self, message: str, *, resource: str, name: str) -> None:
-        super().__init__(message, name=name)
-        self.resource = resource
+    """An object exists on the server already."""
 
 
 def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> PaimonError:
@@ -157,7 +156,7 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
     if status == 404:
         return NotFoundAnswerError(message, resource=resource, name=name)
     if status == 409:
-        return ConflictAnswerError(message, resource=resource, name=name)
+        return ConflictAnswerError(message, name=name)
     if status == 501:
         return UnsupportedError(message)
     if 400 <= status < 500 and status not in (408, 429):

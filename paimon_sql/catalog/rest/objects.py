@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
-from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, path_of
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 
@@ -54,7 +54,7 @@ class DefinitionsOnServer(Catalog):
 
     def drop_view(self, identifier: Identifier) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
-            self.client.delete(*_view_path(identifier))
+            self.client.delete(*path_of("views", identifier))
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         self._check_view_name(target)
@@ -113,7 +113,7 @@ class DefinitionsOnServer(Catalog):
         if "$" in identifier.object_name:
             return None
         try:
-            found = self.client.get(*_view_path(identifier))
+            found = self.client.get(*path_of("views", identifier))
         except NotFoundAnswerError:
             return None
         return parse_view(json.dumps(found.get("schema")), f"View {self.name}.{identifier}")
@@ -129,7 +129,7 @@ class DefinitionsOnServer(Catalog):
     def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
             self._changed(
-                _view_path(identifier),
+                path_of("views", identifier),
                 view_changes(before, after),
                 lambda: self._make_view(identifier, after),
                 lambda: self._make_view(identifier, before),
@@ -192,9 +192,5 @@ def named(identifier: Identifier) -> dict[str, str]:
     return {"database": identifier.database, "object": identifier.object_name}
 
 
-def _view_path(identifier: Identifier) -> tuple[str, ...]:
-    return "databases", identifier.database, "views", identifier.object_name
-
-
 def _function_path(identifier: Identifier, name: str) -> tuple[str, ...]:
-    return "databases", identifier.database, "functions", name
+    return path_of("functions", Identifier(identifier.database, name))
