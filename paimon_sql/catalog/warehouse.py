@@ -244,7 +244,7 @@ def remove_first_schema(schemas: SchemaManager, location: str) -> None:
 
 
 def registered_options(schema: TableSchema) -> dict[str, str]:
-    """A table's options as catalogs register them, with its keys (Paimon: `JdbcCatalog.convertToPropertiesTableKey`)."""
+    """A table's options and keys as catalogs register them (Paimon: `JdbcCatalog.convertToPropertiesTableKey`)."""
     keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
     return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
 

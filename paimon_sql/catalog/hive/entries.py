@@ -104,7 +104,7 @@ class Entries:
         *,
         cascade: bool = False,
         keep_statistics: bool = True,
-        said: Mapping[str, str] | None = None,
+        extra: Mapping[str, str] | None = None,
     ) -> None:
         """Replace an entry; MissingEntryError if it does not exist.
 
@@ -114,16 +114,11 @@ class Entries:
             entry: the new entry, which may have another name.
             cascade: whether its partitions get its columns.
             keep_statistics: whether Hive does not update its statistics.
-            said: additional properties of the call.
+            extra: additional properties of the call.
         """
-        properties = {
-            **(said or {}),
-            "DO_NOT_UPDATE_STATS": str(keep_statistics).lower(),
-            **({"CASCADE": "true"} if cascade else {}),
-        }
-        self.metastore.call(
-            "alter_table_with_environment_context", database, name, entry, EnvironmentContext(properties=properties)
-        )
+        properties = {**(extra or {}), "DO_NOT_UPDATE_STATS": str(keep_statistics).lower()}
+        context = EnvironmentContext(properties=properties | ({"CASCADE": "true"} if cascade else {}))
+        self.metastore.call("alter_table_with_environment_context", database, name, entry, context)
 
     def drop(self, database: str, name: str) -> bool:
         """Drop a table or view without its files; False if it does not exist."""
@@ -156,11 +151,7 @@ class DatabasesInMetastore(RegisteredCatalog):
 
     def database_properties(self, database: str) -> dict[str, str]:
         found = self._database(database)
-        stored = {
-            _LOCATION: self.locations.of_database(found),
-            _COMMENT: found.description,
-            _OWNER: found.ownerName,
-        }
+        stored = {_LOCATION: self.locations.of_database(found), _COMMENT: found.description, _OWNER: found.ownerName}
         return {**(found.parameters or {}), **{k: v for k, v in stored.items() if v}}
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
@@ -210,8 +201,8 @@ class DatabasesInMetastore(RegisteredCatalog):
 
     def _new_entry(self, identifier: Identifier, kind: str) -> TableStruct:
         """A new entry of a table type, without columns."""
-        names = identifier.database.lower(), identifier.object_name.lower()
-        return new_entry(*names, self.entries.metastore.user, kind)
+        database, name = identifier.database.lower(), identifier.object_name.lower()
+        return new_entry(database, name, self.entries.metastore.user, kind)
 
     def _io(self, location: str) -> FileIO:
         """The file system of a location."""

@@ -5,8 +5,6 @@ Hive has no TIME, no lengths of binary strings and no NOT NULL; the table's own 
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 from pymetastore.htypes import (
     HCharType,
     HDecimalType,
@@ -28,16 +26,6 @@ LOCAL_TIMESTAMP = "timestamp with local time zone"
 _MAX_CHAR, _MAX_VARCHAR = 255, 65535
 
 
-@singledispatch
-def hive_type(data_type: t.DataType) -> str:
-    """The name of the Hive type for a type.
-
-    Raises:
-        UnsupportedError: Hive has none.
-    """
-    raise UnsupportedError(f"Hive's metastore has no type for {data_type}.")
-
-
 _PLAIN: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
     t.TinyIntType: "tinyint",
@@ -55,48 +43,32 @@ _PLAIN: dict[type[t.DataType], str] = {
     t.LocalZonedTimestampType: LOCAL_TIMESTAMP,
     t.VariantType: "struct<value:binary,metadata:binary>",
 }
-for _type, _name in _PLAIN.items():
-    hive_type.register(_type, lambda _, name=_name: name)
 
 
-@hive_type.register
-def _(data_type: t.DecimalType) -> str:
-    return f"decimal({data_type.precision},{data_type.scale})"
+def hive_type(data_type: t.DataType) -> str:
+    """The name of the Hive type for a type (Paimon: `HiveTypeUtils`).
 
-
-@hive_type.register
-def _(data_type: t.CharType) -> str:
-    return f"char({data_type.length})" if data_type.length <= _MAX_CHAR else "string"
-
-
-@hive_type.register
-def _(data_type: t.VarCharType) -> str:
-    return f"varchar({data_type.length})" if data_type.length <= _MAX_VARCHAR else "string"
-
-
-@hive_type.register
-def _(data_type: t.ArrayType) -> str:
-    return f"array<{hive_type(data_type.element)}>"
-
-
-@hive_type.register
-def _(data_type: t.VectorType) -> str:
-    return f"array<{hive_type(data_type.element)}>"
-
-
-@hive_type.register
-def _(data_type: t.MultisetType) -> str:
-    return f"map<{hive_type(data_type.element)},int>"
-
-
-@hive_type.register
-def _(data_type: t.MapType) -> str:
-    return f"map<{hive_type(data_type.key)},{hive_type(data_type.value)}>"
-
-
-@hive_type.register
-def _(data_type: t.RowType) -> str:
-    return f"struct<{','.join(f'{f.name}:{hive_type(f.type)}' for f in data_type.fields)}>"
+    Raises:
+        UnsupportedError: Hive has none.
+    """
+    match data_type:
+        case t.DecimalType():
+            return f"decimal({data_type.precision},{data_type.scale})"
+        case t.CharType():
+            return f"char({data_type.length})" if data_type.length <= _MAX_CHAR else "string"
+        case t.VarCharType():
+            return f"varchar({data_type.length})" if data_type.length <= _MAX_VARCHAR else "string"
+        case t.ArrayType() | t.VectorType():
+            return f"array<{hive_type(data_type.element)}>"
+        case t.MultisetType():
+            return f"map<{hive_type(data_type.element)},int>"
+        case t.MapType():
+            return f"map<{hive_type(data_type.key)},{hive_type(data_type.value)}>"
+        case t.RowType():
+            return f"struct<{','.join(f'{f.name}:{hive_type(f.type)}' for f in data_type.fields)}>"
+    if type(data_type) not in _PLAIN:
+        raise UnsupportedError(f"Hive's metastore has no type for {data_type}.")
+    return _PLAIN[type(data_type)]
 
 
 _PRIMITIVES: dict[PrimitiveCategory, t.DataType] = {
