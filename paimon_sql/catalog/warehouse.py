@@ -9,16 +9,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.errors import (
-    DatabaseExistsError,
-    InvalidInputError,
-    InvalidOptionError,
-    NoSuchTableError,
-    PaimonError,
-)
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.options.table.table import PATH, TYPE
@@ -79,7 +73,7 @@ class WarehouseCatalog(Catalog):
         super().__init__(name, options, host)
         warehouse = self.options.get("warehouse", "").rstrip("/")
         if not warehouse:
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 f"Catalog {name} has no warehouse.",
                 key="warehouse",
                 remedy=f"Set spark.sql.catalog.{name}.warehouse to a directory.",
@@ -100,8 +94,8 @@ class WarehouseCatalog(Catalog):
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
             named = f"{self.name}.{own.database}.{own.table}"
             if self.view_exists(Identifier(own.database, own.table)):
-                raise NoSuchTableError(f"{named} is a view, not a table.", name=named)
-            raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
+                raise errors.NoSuchTableError(f"{named} is a view, not a table.", name=named)
+            raise errors.NoSuchTableError(f"{what} {named} does not exist.", name=named)
         return self._opened(identifier, place)
 
     def damaged_table(self, identifier: Identifier) -> Table | None:
@@ -181,7 +175,7 @@ class WarehouseCatalog(Catalog):
             return bool(ids)
         try:
             name = schemas.get(ids[-1]).options.get(TYPE.key, "table")
-        except PaimonError:
+        except errors.PaimonError:
             return True
         return name not in KINDS or KINDS[name].is_offered(self.options)
 
@@ -214,7 +208,7 @@ class RegisteredCatalog(WarehouseCatalog):
             found = [t for t in self._table_folders(db) if table in (None, t)]
             is_registered, is_wanted = self.database_exists(db), not dry_run and (found or table is None)
             if not is_registered and is_wanted and self.file_io.exists(self._database_path(db)):
-                with suppress(DatabaseExistsError):
+                with suppress(errors.DatabaseExistsError):
                     self.create_database(db, {})
             for name in found:
                 result = self._adopted(Identifier(db, name), dry_run=dry_run)
@@ -226,9 +220,9 @@ class RegisteredCatalog(WarehouseCatalog):
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
         """Update the catalog's entry by the files in a table's directory; return what was done, None for nothing."""
 
-    def _unregistered(self, identifier: Identifier, location: str) -> InvalidInputError:
+    def _unregistered(self, identifier: Identifier, location: str) -> errors.InvalidInputError:
         """The error for a new table at the location of one that is not registered."""
-        return InvalidInputError(
+        return errors.InvalidInputError(
             f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
             " is not registered in the catalog.",
             remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
@@ -272,7 +266,7 @@ def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> Non
             if options
             else "it has other columns or keys"
         )
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"The existing table in {location} does not match the definition: {what}.",
             remedy="Use the definition of the existing table.",
         )

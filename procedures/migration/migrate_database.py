@@ -7,14 +7,7 @@ from collections.abc import Iterable
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.migration.migrate_table import (
-    OPTIONS_MAP,
-    PARALLELISM,
-    SOURCE_TYPE,
-    known_tables,
-    migrate,
-    options_of_table,
-)
+from paimon_sql.procedures.migration import migrate_table
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, positive
 
 
@@ -28,11 +21,11 @@ class MigrateDatabase(Procedure):
     example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
 
     class Arguments(Record, kw_only=True):
-        source_type: str = required(SOURCE_TYPE)
+        source_type: str = required(migrate_table.SOURCE_TYPE)
         database: str = required("The database of Spark's own catalog.")
         options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
-        options_map: StringMap | None = optional(OPTIONS_MAP)
-        parallelism: Int | None = optional(PARALLELISM)
+        options_map: StringMap | None = optional(migrate_table.OPTIONS_MAP)
+        parallelism: Int | None = optional(migrate_table.PARALLELISM)
         dry_run: bool | None = optional(DRY_RUN)
 
     class Result(Record):
@@ -48,9 +41,9 @@ class MigrateDatabase(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         dry_run = bool(arguments.dry_run)
-        options = options_of_table(arguments.options, arguments.options_map)
+        options = migrate_table.options_of_table(arguments.options, arguments.options_map)
         threads = positive(arguments.parallelism)
-        plain, kind = known_tables(context, arguments.source_type)
+        plain, kind = migrate_table.known_tables(context, arguments.source_type)
         if kind != "hive":
             raise InvalidInputError(
                 f"A database cannot be a directory of {kind} files.", remedy="Use source_type => 'hive'."
@@ -61,7 +54,7 @@ class MigrateDatabase(Procedure):
         for name in names:
             source = f"{database}.{name}"
             try:
-                migrated = migrate(context, kind, source, options, threads=threads, dry_run=dry_run)
+                migrated = migrate_table.migrate(context, kind, source, options, threads=threads, dry_run=dry_run)
             except (PaimonError, OSError) as error:
                 failed += 1
                 lines.append(f"{source}: failed: {error}")

@@ -6,30 +6,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from paimon_sql import errors
 from paimon_sql.catalog.identifier import MAIN_BRANCH
 from paimon_sql.catalog.table_types import writable
-from paimon_sql.errors import (
-    CommitUnknownError,
-    DatabaseExistsError,
-    InvalidInputError,
-    InvalidOptionError,
-    PaimonError,
-    UnsupportedError,
-)
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.procedures.base import Context, PlainTables, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of, positive
-from paimon_sql.storage.copy.migration import (
-    PlainTable,
-    check_target,
-    examine,
-    migrate_files,
-    schema_of,
-    undo_migration,
-)
+from paimon_sql.storage.copy import migration
 from paimon_sql.storage.file_formats.registry import format_names
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.schema.validation import validate_schema
@@ -105,7 +91,7 @@ class MigrateTable(Procedure):
 class Migrated:
     """The result of a migration, also of a dry run."""
 
-    source: PlainTable
+    source: migration.PlainTable
     target: str
     records: int
     partitions: int
@@ -120,7 +106,7 @@ def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[
     """
     options = options_of(text) | checked_options(given or {})
     if PRIMARY_KEY.key in options:
-        raise InvalidOptionError(
+        raise errors.InvalidOptionError(
             "Migrated tables cannot have a primary key.", key=PRIMARY_KEY.key, remedy="Leave it out."
         )
     return options
@@ -135,11 +121,11 @@ def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
     """
     kind = source_type.strip().lower()
     if kind not in ("hive", *format_names()):
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"source_type cannot be '{source_type}'.", remedy="Use 'hive', or the format of a directory's files."
         )
     if context.plain_tables is None:
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             "Tables of plain files can be migrated only in a Spark session.",
             remedy="Run CALL sys.migrate_table in SQL.",
         )
@@ -175,40 +161,41 @@ def migrate(
     plain, kind = known_tables(context, source_type)
     catalog, identifier = context.locate(target_name or _same_name(source_name))
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
-        raise InvalidInputError(f"{identifier} is not a table that files can be added to.")
+        raise errors.InvalidInputError(f"{identifier} is not a table that files can be added to.")
     if catalog.host.is_used_outside(identifier):
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{catalog.name}.{identifier} is the name of a table that is not a Paimon table.",
             remedy="Use another target_table, and ALTER TABLE .. RENAME TO after the migration.",
         )
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = writable(catalog.table(identifier)) if exists else None
     if target is not None and not dry_run:
-        undo_migration(target, plain.directories(kind, source_name))  # files of an interrupted migration
+        migration.undo_migration(target, plain.directories(kind, source_name))  # files of an interrupted migration
     source = plain.table(kind, source_name, target)
     if target is not None:
-        check_target(source, target)
+        migration.check_target(source, target)
     schema = target.schema if target is not None else _schema(source, options)
     name = f"{catalog.name}.{identifier}"
     # Check all files before anything is created.
     draft = target or Table(name, f"{source.name}", source.file_io, schema)
-    messages = examine(source, draft, context.executor)
+    messages = migration.examine(source, draft, context.executor)
     records = sum(f.row_count for m in messages for f in m.new_files)
     partitions = len({m.partition for m in messages})
     if dry_run:
         return Migrated(source, name, records, partitions, None)
     if target is None:
-        with suppress(DatabaseExistsError):
+        with suppress(errors.DatabaseExistsError):
             catalog.create_database(identifier.database, {})
         target = catalog.create_table(identifier, schema)
     try:
-        committed = migrate_files(source, target, messages, context.executor, keep=keep, threads=threads or _THREADS)
-    except CommitUnknownError:
+        workers = threads or _THREADS
+        committed = migration.migrate_files(source, target, messages, context.executor, keep=keep, threads=workers)
+    except errors.CommitUnknownError:
         raise
-    except PaimonError:
+    except errors.PaimonError:
         directories = list(dict.fromkeys(parent_of(f.path) for f in source.files))
-        if not exists and target.snapshots.latest_id() is None and not undo_migration(target, directories):
-            with suppress(PaimonError):
+        if not exists and target.snapshots.latest_id() is None and not migration.undo_migration(target, directories):
+            with suppress(errors.PaimonError):
                 catalog.drop_table(identifier)
         raise
     if not keep:
@@ -216,11 +203,11 @@ def migrate(
     return Migrated(source, name, records, partitions, committed)
 
 
-def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
-    schema = schema_of(source, options)
+def _schema(source: migration.PlainTable, options: Mapping[str, str]) -> TableSchema:
+    schema = migration.schema_of(source, options)
     validate_schema(schema)
     if bucket_mode(schema).has_buckets:
-        raise InvalidOptionError(
+        raise errors.InvalidOptionError(
             "Migrated tables cannot have buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
         )
     return schema
@@ -229,5 +216,5 @@ def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
 def _same_name(source: str) -> str:
     """The default target of a table of Spark's own catalog; a directory has none."""
     if "/" in source:
-        raise InvalidInputError(f"The directory {source} has no name.", remedy="Specify target_table.")
+        raise errors.InvalidInputError(f"The directory {source} has no name.", remedy="Specify target_table.")
     return ".".join(source.split(".")[-2:])

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paimon_sql.format.options import Option
-from paimon_sql.format.options.table.partition import (
-    PARTITION_EXPIRATION_MAX_NUM,
-    PARTITION_EXPIRATION_STRATEGY,
-    PARTITION_EXPIRATION_TIME,
-    PARTITION_TIMESTAMP_FORMATTER,
-    PARTITION_TIMESTAMP_PATTERN,
-)
+from paimon_sql.format.options.table import partition as partition_options
 from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.maintenance.partitions.expiration import (
@@ -21,11 +15,11 @@ from paimon_sql.storage.maintenance.partitions.expiration import (
 )
 
 _OPTIONS: dict[str, Option[object]] = {
-    "expiration_time": PARTITION_EXPIRATION_TIME,
-    "timestamp_formatter": PARTITION_TIMESTAMP_FORMATTER,
-    "timestamp_pattern": PARTITION_TIMESTAMP_PATTERN,
-    "expire_strategy": PARTITION_EXPIRATION_STRATEGY,
-    "max_expires": PARTITION_EXPIRATION_MAX_NUM,
+    "expiration_time": partition_options.PARTITION_EXPIRATION_TIME,
+    "timestamp_formatter": partition_options.PARTITION_TIMESTAMP_FORMATTER,
+    "timestamp_pattern": partition_options.PARTITION_TIMESTAMP_PATTERN,
+    "expire_strategy": partition_options.PARTITION_EXPIRATION_STRATEGY,
+    "max_expires": partition_options.PARTITION_EXPIRATION_MAX_NUM,
 }
 _SHOWN = 3
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError, with_site
 from paimon_sql.catalog.hive.entries import Entries, ViewsInMetastore
@@ -16,15 +17,6 @@ from paimon_sql.catalog.hive.layout.tables import InProperties, Locations, Table
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import LocatedTable, check_same, remove_first_schema
-from paimon_sql.errors import (
-    CorruptFileError,
-    InvalidInputError,
-    InvalidOptionError,
-    NoSuchTableError,
-    PaimonError,
-    TableExistsError,
-    UnsupportedError,
-)
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import (
@@ -134,7 +126,7 @@ class HiveCatalog(ViewsInMetastore):
             before, moves = self.locations.of(entry), tables.is_paimon(entry) and not tables.is_external(entry)
             wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
             if moves and self._io(wanted).exists(wanted):
-                raise TableExistsError(
+                raise errors.TableExistsError(
                     f"Table {self.name}.{source} cannot be renamed to {target}: {wanted} already exists.",
                     name=str(target),
                 )
@@ -146,7 +138,7 @@ class HiveCatalog(ViewsInMetastore):
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is not None and not tables.is_paimon(entry) and self._is_ours(entry):
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"Table {self.name}.{identifier} is a format table, whose definition is managed by Hive.",
                 remedy="ALTER it in Hive.",
             )
@@ -169,7 +161,7 @@ class HiveCatalog(ViewsInMetastore):
             return super().alter_table(identifier, described)
         except BaseException:
             if was_updated:
-                with suppress(PaimonError, OSError):
+                with suppress(errors.PaimonError, OSError):
                     self._adopted(identifier, dry_run=False)
             raise
 
@@ -180,7 +172,7 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
             self.any_table(identifier)  # raises what is missing
-            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+            raise errors.NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
         return entry
 
     def _place(self, identifier: Identifier) -> LocatedTable | None:
@@ -197,7 +189,7 @@ class HiveCatalog(ViewsInMetastore):
             # While a table is renamed or dropped its entry may exist briefly without its files.
             if identifier.branch != MAIN_BRANCH or self.entries.get(identifier.database, identifier.table) != entry:
                 return None
-            raise CorruptFileError(
+            raise errors.CorruptFileError(
                 f"Hive's metastore has a table {self.name}.{identifier}, but its files are missing",
                 path=location,
                 remedy="Restore them from a copy, or DROP TABLE.",
@@ -239,7 +231,7 @@ class HiveCatalog(ViewsInMetastore):
         try:
             self._add(identifier, entry)
         except BaseException:
-            with suppress(PaimonError):
+            with suppress(errors.PaimonError):
                 # Unless the entry was added after all.
                 found = self.entries.get(identifier.database, identifier.table)
                 if found is None or self.locations.of(found) != location:
@@ -266,7 +258,7 @@ class HiveCatalog(ViewsInMetastore):
         if now == before and before != wanted:
             if not move_directory(self._io(before), before, wanted):
                 problem = f"The files of {target} remain in {before}: {wanted} already exists."
-                raise TableExistsError(problem, name=str(target))
+                raise errors.TableExistsError(problem, name=str(target))
             self.locations.place(entry, wanted)
             self.entries.alter(target.database, target.table, entry)
             self._relist_partitions(target, anew=True)
@@ -286,10 +278,10 @@ class HiveCatalog(ViewsInMetastore):
         cascade = bool(entry.partitionKeys) and bool(TableOptions(self.options).get(ALTER_TABLE_CASCADE))
         try:
             self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keep)
-        except InvalidInputError as error:
+        except errors.InvalidInputError as error:
             if "incompatible" not in error.message:
                 raise
-            raise InvalidInputError(
+            raise errors.InvalidInputError(
                 error.message,
                 remedy="Set hive.metastore.disallow.incompatible.col.type.changes to false in Hive's metastore.",
             ) from error
@@ -309,7 +301,7 @@ class HiveCatalog(ViewsInMetastore):
             if not dry_run:
                 new = self._new_entry(identifier, self._kind(schema))
                 self._describe(new, schema, location)
-                with suppress(TableExistsError):
+                with suppress(errors.TableExistsError):
                     self._add(identifier, new)
                 self._relist_partitions(identifier)
             return "it was registered; its files were in the warehouse, but not in the catalog."
@@ -335,7 +327,7 @@ class HiveCatalog(ViewsInMetastore):
             return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
 
         if shown(before) != shown(after):
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 "Options that decide how Hive's metastore lists partitions can be set only when a table is created.",
                 key=METASTORE_TAG_TO_PARTITION.key,
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.jdbc.database import LONGEST_KEY, LONGEST_VALUE, Database, layout_of
@@ -13,14 +14,6 @@ from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records, ViewsInRecords
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import registered_options, remove_first_schema
-from paimon_sql.errors import (
-    CatalogUnavailableError,
-    CorruptFileError,
-    DatabaseExistsError,
-    InvalidInputError,
-    NoSuchTableError,
-    PaimonError,
-)
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
@@ -62,7 +55,7 @@ class JdbcCatalog(ViewsInRecords):
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         location = self._database_path(database)
         self._check_properties(database, properties)
-        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        taken = errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE or self.database_exists(database):
             raise taken
         try:
@@ -80,7 +73,7 @@ class JdbcCatalog(ViewsInRecords):
         if not cascade:
             self._refuse_held(database)
         for table in self.list_tables(database) if cascade else ():
-            with suppress(NoSuchTableError):
+            with suppress(errors.NoSuchTableError):
                 self.drop_table(Identifier(database, table))
         self.records.drop_database(database)
         # Directories without a row are not deleted.
@@ -112,7 +105,7 @@ class JdbcCatalog(ViewsInRecords):
             except NameExistsError:
                 raise self._taken_table(identifier) from None
             except BaseException:
-                with suppress(PaimonError):
+                with suppress(errors.PaimonError):
                     # Unless the row was added after all.
                     if not self.records.has_table(identifier.database, identifier.table):
                         remove_first_schema(schemas, location)
@@ -135,14 +128,14 @@ class JdbcCatalog(ViewsInRecords):
             try:
                 with self.records.renaming_table(*names) as exists:
                     if not exists:
-                        raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
+                        raise errors.NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
                     moved = move_directory(self.file_io, origin.path, self.table_location(target))
                     if not moved:
                         raise self._taken_table(target)
             except NameExistsError:
                 raise self._taken_table(target) from None
-            except CatalogUnavailableError:
-                with suppress(PaimonError):
+            except errors.CatalogUnavailableError:
+                with suppress(errors.PaimonError):
                     if moved and self.records.has_table(source.database, source.table):
                         move_directory(self.file_io, self.table_location(target), origin.path)
                 raise
@@ -176,7 +169,7 @@ class JdbcCatalog(ViewsInRecords):
         if found is None and identifier.branch == MAIN_BRANCH:
             if not self.records.has_table(identifier.database, identifier.table):
                 return None
-            raise CorruptFileError(
+            raise errors.CorruptFileError(
                 f"the catalog has a table {self.name}.{identifier}, but its files are missing",
                 path=self.table_location(identifier),
                 remedy="Restore them from a copy, or DROP TABLE.",
@@ -200,14 +193,14 @@ class JdbcCatalog(ViewsInRecords):
     def _check_properties(self, database: str, properties: Mapping[str, str | None]) -> None:
         for key, value in properties.items():
             if key == EXISTS:
-                raise InvalidInputError(f"Database {database}: the property '{key}' is reserved by the catalog.")
+                raise errors.InvalidInputError(f"Database {database}: the property '{key}' is reserved by the catalog.")
             if key == _LOCATION and value != self._database_path(database):
-                raise InvalidInputError(
+                raise errors.InvalidInputError(
                     f"Database {database}: a JDBC catalog supports databases only in its warehouse.",
                     remedy="Leave LOCATION out.",
                 )
             if len(key) > LONGEST_KEY or len(value or "") > LONGEST_VALUE:
-                raise InvalidInputError(
+                raise errors.InvalidInputError(
                     f"Database {database}: the property '{key[:40]}' is too long.",
                     remedy=f"The limits are {LONGEST_KEY} characters for a key and {LONGEST_VALUE} for a value.",
                 )

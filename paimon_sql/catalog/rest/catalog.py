@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypedDict
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
@@ -16,13 +17,6 @@ from paimon_sql.catalog.rest.environment import RestPartitions, RestVersionManag
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import check_same
-from paimon_sql.errors import (
-    CatalogUnavailableError,
-    DatabaseExistsError,
-    InvalidSchemaError,
-    NoSuchTableError,
-    UnsupportedError,
-)
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
@@ -123,7 +117,7 @@ class RestCatalog(DefinitionsOnServer):
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
-        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        taken = errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE:
             raise taken
         try:
@@ -161,7 +155,7 @@ class RestCatalog(DefinitionsOnServer):
     def any_table(self, identifier: Identifier) -> AnyTable:
         table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.query_auth is not None:
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"{table.name} has '{QUERY_AUTH_ENABLED.key}': query authorization supports only SELECT and INSERT.",
             )
         return table
@@ -173,9 +167,9 @@ class RestCatalog(DefinitionsOnServer):
         if found is None:
             self._require(own.database)
             if own.branch == MAIN_BRANCH and self.view_exists(own):
-                raise NoSuchTableError(f"{full_name} is a view, not a table.", name=full_name)
+                raise errors.NoSuchTableError(f"{full_name} is a view, not a table.", name=full_name)
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
-            raise NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
+            raise errors.NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
         location = _location(found, identifier)
         schema = _schema(found, location)
         kind = offered_kind(schema, self.name, self.options)
@@ -207,7 +201,7 @@ class RestCatalog(DefinitionsOnServer):
         self._require(identifier.database)
         self._refuse_names(identifier)
         if kind is KINDS["format-table"] and _is_registered(schema) and PATH.key in schema.options:
-            raise InvalidSchemaError(
+            raise errors.InvalidSchemaError(
                 f"{self.name}.{identifier}: the catalog lists partitions only of tables in its warehouse.",
                 remedy=f"Leave LOCATION or '{METASTORE_PARTITIONED_TABLE.key}' out.",
             )
@@ -250,8 +244,8 @@ class RestCatalog(DefinitionsOnServer):
         except NotFoundAnswerError as error:
             missing = f"{self.name}.{identifier}"
             if error.resource == "TABLE":
-                raise NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
-            raise UnsupportedError(
+                raise errors.NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
+            raise errors.UnsupportedError(
                 f"{missing} cannot be replaced: the catalog's server supports only changes of a definition.",
                 remedy="DROP the table and CREATE it again.",
             ) from None
@@ -268,7 +262,7 @@ class RestCatalog(DefinitionsOnServer):
             with self._raising_no_table(identifier):
                 self.client.post(*_path(identifier), body={"changes": changes})
         except ConflictAnswerError as error:
-            raise InvalidSchemaError(error.message) from None
+            raise errors.InvalidSchemaError(error.message) from None
         altered = self.authorized_table(identifier)
         if isinstance(altered, Table):
             publish_quietly(altered)
@@ -298,13 +292,13 @@ class RestCatalog(DefinitionsOnServer):
     @contextmanager
     def _raising_no_table(self, identifier: Identifier) -> Iterator[None]:
         """Raise NoSuchTableError for not-found responses, unless they are about a column of the table."""
-        missing = f"{self.name}.{identifier}"
-        with self._missing(NoSuchTableError(f"Table {missing} does not exist.", name=missing), identifier.database):
+        name = f"{self.name}.{identifier}"
+        with self._missing(errors.NoSuchTableError(f"Table {name} does not exist.", name=name), identifier.database):
             try:
                 yield
             except NotFoundAnswerError as error:
                 if error.resource == "COLUMN":
-                    raise InvalidSchemaError(error.message) from None
+                    raise errors.InvalidSchemaError(error.message) from None
                 raise
 
 
@@ -316,7 +310,7 @@ def _location(found: _TableEntry, identifier: Identifier) -> str:
     """The location of a table, by the server's entry."""
     location = str(found.get("path") or "").rstrip("/")
     if not location:
-        raise CatalogUnavailableError(f"The catalog's server did not return the location of table {identifier}.")
+        raise errors.CatalogUnavailableError(f"The catalog's server did not return the location of table {identifier}.")
     return location
 
 

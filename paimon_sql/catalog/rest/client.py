@@ -15,21 +15,11 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.exceptions import ProxyError as UnreachableProxyError
 
+from paimon_sql import errors
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.rest.http import transport
 from paimon_sql.catalog.rest.http.authentication import Authentication, authentication_of
 from paimon_sql.catalog.rest.http.transport import JSON, Request, check_header
-from paimon_sql.errors import (
-    AlreadyExistsError,
-    AnswerLostError,
-    CatalogUnavailableError,
-    InvalidInputError,
-    InvalidOptionError,
-    NotAllowedError,
-    NotFoundError,
-    PaimonError,
-    UnsupportedError,
-)
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CLIENT_POOL_SIZE, HEADER, URI
 
@@ -82,7 +72,7 @@ class RestClient:
             if not token or not entries:
                 return found
             if token in tokens:
-                raise CatalogUnavailableError(
+                raise errors.CatalogUnavailableError(
                     f"The catalog's server {self.server.address} returned the same page of {member} again."
                 )
             tokens.add(token)
@@ -123,7 +113,7 @@ def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, di
 _LIMIT = 500
 
 
-class NotFoundAnswerError(NotFoundError):
+class NotFoundAnswerError(errors.NotFoundError):
     """An object does not exist on the server; ``resource`` is its kind, such as ``TABLE``, or empty."""
 
     def __init__(self, message: str, *, resource: str, name: str) -> None:
@@ -131,11 +121,11 @@ class NotFoundAnswerError(NotFoundError):
         self.resource = resource
 
 
-class ConflictAnswerError(AlreadyExistsError):
+class ConflictAnswerError(errors.AlreadyExistsError):
     """An object exists on the server already."""
 
 
-def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> PaimonError:
+def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> errors.PaimonError:
     """The error for a response without success.
 
     Args:
@@ -150,18 +140,18 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
     message = f"The catalog's server {server} refused: {text}" + (f" (request {request_id})." if request_id else ".")
     resource, name = str(members.get("resourceType") or "").upper(), str(members.get("resourceName") or "")
     if status == 401:
-        return CatalogUnavailableError(message, remedy="Check the options 'token.provider' and 'token'.")
+        return errors.CatalogUnavailableError(message, remedy="Check the options 'token.provider' and 'token'.")
     if status == 403:
-        return NotAllowedError(message, remedy="Ask the server's administrator for the permission.")
+        return errors.NotAllowedError(message, remedy="Ask the server's administrator for the permission.")
     if status == 404:
         return NotFoundAnswerError(message, resource=resource, name=name)
     if status == 409:
         return ConflictAnswerError(message, name=name)
     if status == 501:
-        return UnsupportedError(message)
+        return errors.UnsupportedError(message)
     if 400 <= status < 500 and status not in (408, 429):
-        return InvalidInputError(message)
-    return AnswerLostError(message, remedy="Check whether it took effect before running the statement again.")
+        return errors.InvalidInputError(message)
+    return errors.AnswerLostError(message, remedy="Check whether it took effect before running the statement again.")
 
 
 def _members(body: bytes) -> dict[str, object]:
@@ -210,7 +200,7 @@ class Server:
             address = f"http://{address}"
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 f"Catalog {catalog}: '{parts.scheme}://{parts.hostname or ''}' is not an address of a REST server."
                 if address
                 else f"Catalog {catalog} has no '{URI.key}'.",
@@ -283,14 +273,14 @@ class Server:
             raise self._lost(request, TypeError("the response is not a JSON object"))
         return found
 
-    def _unreachable(self, error: Exception) -> CatalogUnavailableError:
-        return CatalogUnavailableError(
+    def _unreachable(self, error: Exception) -> errors.CatalogUnavailableError:
+        return errors.CatalogUnavailableError(
             f"The catalog's server {self.address} cannot be reached: {_reason(error)}.",
             remedy="Check that it runs, and the option 'uri'.",
         )
 
-    def _lost(self, request: str, error: Exception) -> AnswerLostError:
-        return AnswerLostError(
+    def _lost(self, request: str, error: Exception) -> errors.AnswerLostError:
+        return errors.AnswerLostError(
             f"The answer of the catalog's server {self.address} to {request} was lost: {_reason(error)}.",
             remedy="Check whether it took effect before running the statement again.",
         )

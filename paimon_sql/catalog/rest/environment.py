@@ -8,18 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
+from paimon_sql import errors
 from paimon_sql.cache import Cache
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, path_of
-from paimon_sql.errors import (
-    AlreadyExistsError,
-    AnswerLostError,
-    CatalogUnavailableError,
-    NoSuchTableError,
-    NotFoundError,
-    PaimonError,
-    UnsupportedError,
-)
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.format.options.engines.catalog import DLF_OSS_ENDPOINT
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
@@ -66,7 +58,8 @@ class RestVersionManagement(VersionManagement):
         except NotFoundAnswerError:
             raise self._no_table() from None
         if not isinstance(response.get("success"), bool):
-            raise AnswerLostError(f"{self.table}: the catalog's server did not report whether the commit succeeded.")
+            problem = f"{self.table}: the catalog's server did not report whether the commit succeeded."
+            raise errors.AnswerLostError(problem)
         return bool(response["success"])
 
     def roll_back(self, branch: str, latest_id: int, *, snapshot_id: int | None = None, tag: str | None = None) -> None:
@@ -77,19 +70,19 @@ class RestVersionManagement(VersionManagement):
         try:
             self.client.post(*self._path(branch), "branches", body={"branch": name, "fromTag": tag})
         except ConflictAnswerError:
-            raise AlreadyExistsError(f"Branch '{name}' already exists.", name=name) from None
+            raise errors.AlreadyExistsError(f"Branch '{name}' already exists.", name=name) from None
 
     def delete_branch(self, name: str) -> None:
         try:
             self.client.delete(*self._path(MAIN_BRANCH), "branches", name)
         except NotFoundAnswerError:
-            raise NotFoundError(f"{self.table}: branch '{name}' does not exist.", name=name) from None
+            raise errors.NotFoundError(f"{self.table}: branch '{name}' does not exist.", name=name) from None
 
     def rename_branch(self, name: str, target: str) -> None:
         try:
             self.client.post(*self._path(MAIN_BRANCH), "branches", name, "rename", body={"toBranch": target})
         except ConflictAnswerError:
-            raise AlreadyExistsError(f"Branch '{target}' already exists.", name=target) from None
+            raise errors.AlreadyExistsError(f"Branch '{target}' already exists.", name=target) from None
 
     def fast_forward(self, name: str) -> None:
         self.client.post(*self._path(MAIN_BRANCH), "branches", name, "forward", body={})
@@ -97,7 +90,7 @@ class RestVersionManagement(VersionManagement):
     def mark_done(self, branch: str, partition: Mapping[str, str]) -> None:
         try:
             self.client.post(*self._path(branch), "partitions", "mark", body={"specs": [dict(partition)]})
-        except UnsupportedError:
+        except errors.UnsupportedError:
             return  # the server has no partitions of this table, so no listener waits for the event
 
     def _path(self, branch: str) -> tuple[str, ...]:
@@ -115,8 +108,8 @@ class RestVersionManagement(VersionManagement):
                 raise self._no_table() from None
             return None
 
-    def _no_table(self) -> NoSuchTableError:
-        return NoSuchTableError(
+    def _no_table(self) -> errors.NoSuchTableError:
+        return errors.NoSuchTableError(
             f"Table {self.table} no longer exists, or was replaced by another one.",
             name=str(self.table),
             remedy="Run the statement again.",
@@ -190,7 +183,7 @@ class TokenProvider:
             options = {str(k): str(v) for k, v in response["token"].items()}
             expires = float(response["expiresAtMillis"]) / 1000
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise CatalogUnavailableError(
+            raise errors.CatalogUnavailableError(
                 f"The catalog's server {self.client.server.address} returned no token for the files of"
                 f" {'.'.join(self.table[1::2])}."
             ) from None
@@ -278,15 +271,16 @@ class RestPartitions(PartitionRegister):
         except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         except ConflictAnswerError as error:
-            raise AlreadyExistsError(f"{self.name} already has partition {error.name}.", name=error.name) from None
+            problem = f"{self.name} already has partition {error.name}."
+            raise errors.AlreadyExistsError(problem, name=error.name) from None
 
-    def _no_table(self, error: NotFoundAnswerError) -> PaimonError:
+    def _no_table(self, error: NotFoundAnswerError) -> errors.PaimonError:
         if error.resource != "TABLE":
-            return UnsupportedError(
+            return errors.UnsupportedError(
                 f"{self.name}: the catalog's server {self.client.server.address} does not store partitions.",
                 remedy=f"Create the table without '{METASTORE_PARTITIONED_TABLE.key}' to list its directories.",
             )
-        return NoSuchTableError(f"Table {self.name} no longer exists.", name=self.name)
+        return errors.NoSuchTableError(f"Table {self.name} no longer exists.", name=self.name)
 
 
 def _spec(entry: _Entry) -> dict[str, str]:

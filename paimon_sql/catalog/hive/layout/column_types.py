@@ -5,18 +5,7 @@ Hive has no TIME, no lengths of binary strings and no NOT NULL; the table's own 
 
 from __future__ import annotations
 
-from pymetastore.htypes import (
-    HCharType,
-    HDecimalType,
-    HListType,
-    HMapType,
-    HPrimitiveType,
-    HStructType,
-    HType,
-    HVarcharType,
-    PrimitiveCategory,
-    TypeParser,
-)
+from pymetastore import htypes as h
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
@@ -71,19 +60,19 @@ def hive_type(data_type: t.DataType) -> str:
     return _PLAIN[type(data_type)]
 
 
-_PRIMITIVES: dict[PrimitiveCategory, t.DataType] = {
-    PrimitiveCategory.BOOLEAN: t.BooleanType(),
-    PrimitiveCategory.BYTE: t.TinyIntType(),
-    PrimitiveCategory.SHORT: t.SmallIntType(),
-    PrimitiveCategory.INT: t.IntType(),
-    PrimitiveCategory.LONG: t.BigIntType(),
-    PrimitiveCategory.FLOAT: t.FloatType(),
-    PrimitiveCategory.DOUBLE: t.DoubleType(),
-    PrimitiveCategory.STRING: t.string_type(),
-    PrimitiveCategory.BINARY: t.bytes_type(),
-    PrimitiveCategory.DATE: t.DateType(),
-    PrimitiveCategory.TIMESTAMP: t.TimestampType(),
-    PrimitiveCategory.TIMESTAMPLOCALTZ: t.LocalZonedTimestampType(),
+_PRIMITIVES: dict[h.PrimitiveCategory, t.DataType] = {
+    h.PrimitiveCategory.BOOLEAN: t.BooleanType(),
+    h.PrimitiveCategory.BYTE: t.TinyIntType(),
+    h.PrimitiveCategory.SHORT: t.SmallIntType(),
+    h.PrimitiveCategory.INT: t.IntType(),
+    h.PrimitiveCategory.LONG: t.BigIntType(),
+    h.PrimitiveCategory.FLOAT: t.FloatType(),
+    h.PrimitiveCategory.DOUBLE: t.DoubleType(),
+    h.PrimitiveCategory.STRING: t.string_type(),
+    h.PrimitiveCategory.BINARY: t.bytes_type(),
+    h.PrimitiveCategory.DATE: t.DateType(),
+    h.PrimitiveCategory.TIMESTAMP: t.TimestampType(),
+    h.PrimitiveCategory.TIMESTAMPLOCALTZ: t.LocalZonedTimestampType(),
 }
 
 
@@ -94,25 +83,25 @@ def paimon_type(name: str) -> t.DataType:
         UnsupportedError: there is none, or the name cannot be parsed.
     """
     try:
-        return _paimon_type(TypeParser(name).parse_type())
+        return _paimon_type(h.TypeParser(name).parse_type())
     except (ValueError, IndexError, AttributeError):
         raise UnsupportedError(f"Hive's type {name} is not supported.") from None
 
 
-def _paimon_type(found: HType) -> t.DataType:
-    if isinstance(found, HPrimitiveType) and found.primitive_type in _PRIMITIVES:
+def _paimon_type(found: h.HType) -> t.DataType:
+    if isinstance(found, h.HPrimitiveType) and found.primitive_type in _PRIMITIVES:
         return _PRIMITIVES[found.primitive_type]
-    if isinstance(found, HDecimalType):
+    if isinstance(found, h.HDecimalType):
         return t.DecimalType(precision=found.precision, scale=found.scale)
-    if isinstance(found, HCharType):
+    if isinstance(found, h.HCharType):
         return t.CharType(length=found.length)
-    if isinstance(found, HVarcharType):
+    if isinstance(found, h.HVarcharType):
         return t.VarCharType(length=found.length)
-    if isinstance(found, HListType):
+    if isinstance(found, h.HListType):
         return t.ArrayType(element=_paimon_type(found.element_type))
-    if isinstance(found, HMapType):
+    if isinstance(found, h.HMapType):
         return t.MapType(key=_paimon_type(found.key_type), value=_paimon_type(found.value_type))
-    if isinstance(found, HStructType):
+    if isinstance(found, h.HStructType):
         pairs = enumerate(zip(found.names, found.types, strict=True))
         return t.RowType(fields=tuple(t.DataField(i, name, _paimon_type(of)) for i, (name, of) in pairs))
     raise ValueError(found)
