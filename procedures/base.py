@@ -1,8 +1,4 @@
-"""Base class and context of stored procedures, and declaration of their arguments and results as records.
-
-The fields determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and the reference page.
-Arguments are made by `required` and `optional`, result columns by `column` and `detail`.
-"""
+"""Base class and context of stored procedures, and declaration of their arguments and results as records."""
 
 from __future__ import annotations
 
@@ -153,7 +149,10 @@ def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
 
 
 class Procedure(ABC):
-    """A stored procedure.
+    """A stored procedure (Paimon: `Procedure`).
+
+    The fields of its records determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and
+    the reference page. Arguments are declared by `required` and `optional`, result columns by `column` and `detail`.
 
     Class attributes:
         name: its name in ``sys``; by default the class's in snake case.

@@ -60,7 +60,7 @@ def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identif
 
 
 def map_tables(
-    catalog: Catalog, predicate: Predicate | None, question: Callable[[Identifier], R]
+    catalog: Catalog, predicate: Predicate | None, function: Callable[[Identifier], R]
 ) -> list[tuple[Identifier, R | None]]:
     """Apply a function to the tables whose names may match a predicate; returns results sorted by name.
 
@@ -70,12 +70,12 @@ def map_tables(
     Args:
         catalog: the catalog.
         predicate: a condition; only its parts about `NAMES` are used.
-        question: the function, which opens the table.
+        function: opens the table.
     """
 
-    def ask(identifier: Identifier) -> tuple[bool, R | None]:
+    def result(identifier: Identifier) -> tuple[bool, R | None]:
         try:
-            return True, question(identifier)
+            return True, function(identifier)
         except WrongKindError:
             return True, None
         except _READ_ERRORS as error:
@@ -85,8 +85,8 @@ def map_tables(
             return exists, None
 
     wanted = wanted_tables(catalog, predicate)
-    answers = map_in_threads(ask, wanted, _THREADS)
-    return [(identifier, answer) for identifier, (exists, answer) in zip(wanted, answers, strict=True) if exists]
+    results = map_in_threads(result, wanted, _THREADS)
+    return [(identifier, found) for identifier, (exists, found) in zip(wanted, results, strict=True) if exists]
 
 
 class OfAllTables(CatalogTable):

@@ -1,8 +1,4 @@
-"""Formatting of the values of system tables, by Arrow column: strings, and timestamps in local time.
-
-Paimon stores commit times as milliseconds since the epoch, but creation times of files and tags as the writer's local
-time; system tables show both as local time.
-"""
+"""Formatting of the values of system tables, by Arrow column: strings, and timestamps in local time."""
 
 from __future__ import annotations
 
@@ -118,7 +114,7 @@ def one_chunk(array: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def wall_clock(epoch_millis: int) -> datetime:
-    """Convert milliseconds since the epoch to local time."""
+    """Convert milliseconds since the epoch, as of commits, to local time."""
     seconds, millis = divmod(epoch_millis, 1000)
     try:
         return datetime.fromtimestamp(seconds) + timedelta(milliseconds=millis)

@@ -16,7 +16,7 @@ _MAX_BYTES = 240
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A table's name: ``t``, ``t$files``, ``t$branch_b`` or ``t$branch_b$files`` in a database."""
+    """A table (Paimon: `Identifier`): ``t``, ``t$files``, ``t$branch_b`` or ``t$branch_b$files`` in a database."""
 
     database: str
     table: str

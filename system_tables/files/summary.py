@@ -55,7 +55,7 @@ class Summary(SystemTable):
         indexes = index_entries(table, latest)
         layout = layout_of(table, live, indexes)
         space = None
-        if _asks_for_space(predicate):
+        if _needs_space(predicate):
             space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
         return self.of_records(figures_of(table, seen, latest, layout, space))
 
@@ -78,7 +78,7 @@ def figures_of(
     return found
 
 
-def _asks_for_space(predicate: Predicate | None) -> bool:
+def _needs_space(predicate: Predicate | None) -> bool:
     condition = conjuncts_on(predicate, ["metric"])
     if condition is None:
         return True

@@ -50,7 +50,7 @@ class LockSettings:
 
 @dataclass(frozen=True)
 class HiveLock(TableLock):
-    """The lock of a table and its branches; the metastore expires abandoned locks."""
+    """The lock of a table and its branches; the metastore expires abandoned locks (Paimon: `HiveCatalogLock`)."""
 
     settings: LockSettings
     table: Identifier

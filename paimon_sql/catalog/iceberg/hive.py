@@ -32,6 +32,8 @@ _ICEBERG = "ICEBERG"
 class HiveRegistration:
     """Entries of Hive's metastore with the location of the table's Iceberg metadata.
 
+    Paimon: `IcebergHiveMetadataCommitter`.
+
     Args:
         table: the table, whose options name the metastore.
 

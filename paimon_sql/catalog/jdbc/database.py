@@ -1,7 +1,4 @@
-"""The database of a JDBC catalog: an SQLAlchemy engine per process, tables of Paimon's `JdbcCatalog`.
-
-Each row has the ``catalog-key`` of its catalog, so that a database can store several catalogs.
-"""
+"""The database of a JDBC catalog: an SQLAlchemy engine per process, tables of Paimon's `JdbcCatalog`."""
 
 from __future__ import annotations
 
@@ -139,7 +136,9 @@ _LOCKS, _OWNER, _OWNER_LENGTH = "paimon_distributed_locks", "lock_owner", 36
 
 
 class Layout:
-    """The tables for a backend.
+    """The tables for a backend (Paimon: `JdbcUtils`).
+
+    Each row has the ``catalog-key`` of its catalog, so that a database can store several catalogs.
 
     Args:
         backend: the backend.

@@ -1,7 +1,4 @@
-"""Records of a JDBC catalog: one row per database property, table, table property and view.
-
-Some databases consider ``T`` and ``t`` equal, unlike directories: names in results are compared once more.
-"""
+"""Records of a JDBC catalog: one row per database property, table, table property and view."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from paimon_sql.errors import AlreadyExistsError
 from paimon_sql.format.schema.catalog_objects import ViewSchema, parse_view
 
 EXISTS = "exists"
-"""The property by which a database exists without tables."""
+"""The property by which a database exists without tables (Paimon: `JdbcCatalog.DATABASE_EXISTS_PROPERTY`)."""
 
 
 class NameExistsError(AlreadyExistsError):
@@ -28,7 +25,9 @@ class NameExistsError(AlreadyExistsError):
 
 @dataclass(frozen=True)
 class Records:
-    """The rows of a catalog.
+    """The rows of a catalog (Paimon: `JdbcUtils`).
+
+    Some databases consider ``T`` and ``t`` equal, unlike directories: names in results are compared once more.
 
     Attributes:
         database: the database.

@@ -82,7 +82,7 @@ _OPEN_SCHEMES = ("file", "hdfs", "viewfs")
 
 
 class RestCatalog(DefinitionsOnServer):
-    """A catalog on a server; nothing is cached, for other clients may change it at any time.
+    """A catalog on a server (Paimon: `RESTCatalog`); nothing is cached, for other clients may change it at any time.
 
     Only the server changes schemas. Files are read and written by this process, at locations of the server; the server
     commits snapshots, except those of *external* tables, of which it has only the location.

@@ -29,7 +29,7 @@ _WAREHOUSE = "warehouse"
 
 @dataclass(frozen=True)
 class RestClient:
-    """A client of one catalog; it can be pickled.
+    """A client of one catalog; it can be pickled (Paimon: `RESTApi`).
 
     Attributes:
         server: the server.
@@ -126,7 +126,7 @@ class ConflictAnswerError(errors.AlreadyExistsError):
 
 
 def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> errors.PaimonError:
-    """The error for a response without success.
+    """The error for a response without success (Paimon: `DefaultErrorHandler`).
 
     Args:
         server: the server's address.
@@ -217,7 +217,8 @@ class Server:
     def ask(self, method: str, path: Sequence[str], query: Mapping[str, str] | None = None, body: object = None) -> Any:
         """Send a request and return the response, which may be empty.
 
-        The request is repeated after a wait if the server is busy, or if the connection failed and the method is GET.
+        The request is repeated after a wait if the server is busy, or if the connection failed and the method is GET
+        (Paimon: `ExponentialHttpRequestRetryStrategy`).
 
         Args:
             method: ``GET``, ``POST`` or ``DELETE``.

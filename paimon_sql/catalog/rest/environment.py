@@ -139,7 +139,7 @@ _MAX_CACHED = 1000
 
 @dataclass(frozen=True)
 class Token:
-    """A vended token.
+    """A vended token (Paimon: `RESTToken`).
 
     Attributes:
         options: options of the file system.
@@ -191,7 +191,7 @@ class TokenProvider:
 
 
 class TokenFileIO(ResolvingFileIO):
-    """Reads and writes a table's files with the current token.
+    """Reads and writes a table's files with the current token (Paimon: `RESTTokenFileIO`).
 
     Args:
         provider: the provider of tokens.

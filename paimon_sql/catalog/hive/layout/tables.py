@@ -79,7 +79,7 @@ def new_entry(database: str, name: str, owner: str, kind: str) -> TableStruct:
 
 
 def describe(entry: TableStruct, schema: TableSchema, *, all_properties: bool) -> None:
-    """Set an entry by a table's schema.
+    """Set an entry by a table's schema (Paimon: `HiveCatalog.updateHmsTable`).
 
     Args:
         entry: the entry.
