@@ -189,8 +189,7 @@ class FileSystemCatalog(DefinitionsInFiles):
             raise DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if "location" in properties:
             raise InvalidInputError(
-                f"Database {database}: a filesystem catalog does not support LOCATION.",
-                remedy="Leave LOCATION out.",
+                f"Database {database}: a filesystem catalog does not support LOCATION.", remedy="Leave LOCATION out."
             )
         self.file_io.mkdirs(self._database_path(database))
 

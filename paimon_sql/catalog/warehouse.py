@@ -15,6 +15,7 @@ from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.table.table import PATH, TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -235,6 +236,11 @@ def remove_first_schema(schemas: SchemaManager, location: str) -> None:
     file_io.delete(schemas.directory.path(0))
     file_io.delete_dir(directory)
     file_io.delete_dir(location)
+
+
+def lists_partitions(schema: TableSchema) -> bool:
+    """Whether a catalog lists the partitions of a table with such a schema (Paimon: `metastore.partitioned-table`)."""
+    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
 def registered_options(schema: TableSchema) -> dict[str, str]:

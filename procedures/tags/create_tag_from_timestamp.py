@@ -7,14 +7,7 @@ from collections.abc import Iterable
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import (
-    RECORDS_KEPT,
-    RETAINED,
-    SNAPSHOT_KEPT,
-    THE_TAG,
-    WHY_NOTHING,
-    retention,
-)
+from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING, retention
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_time

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import (
-    RECORDS_KEPT,
-    RETAINED,
-    SNAPSHOT_KEPT,
-    THE_TAG,
-    WHY_NOTHING,
-    retention,
-)
+from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING, retention
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import replace_tag
 

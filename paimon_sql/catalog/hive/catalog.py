@@ -16,7 +16,7 @@ from paimon_sql.catalog.hive.layout.format_tables import describe_format, format
 from paimon_sql.catalog.hive.layout.tables import InProperties, Locations, TableStruct, plain
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import LocatedTable, check_same, remove_first_schema
+from paimon_sql.catalog.warehouse import LocatedTable, check_same, lists_partitions, remove_first_schema
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import (
@@ -323,7 +323,7 @@ class HiveCatalog(ViewsInMetastore):
         """Refuse to change whether partitions are listed, for Hive cannot change a table's partition columns."""
 
         def shown(schema: TableSchema) -> tuple[str | None, ...]:
-            listed = schema.partition_keys if tables.is_partitioned(schema) else ()
+            listed = schema.partition_keys if lists_partitions(schema) else ()
             return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
 
         if shown(before) != shown(after):

@@ -16,7 +16,7 @@ from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerEr
 from paimon_sql.catalog.rest.environment import RestPartitions, RestVersionManagement, TokenFileIO, TokenProvider
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import check_same
+from paimon_sql.catalog.warehouse import check_same, lists_partitions
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
@@ -156,7 +156,7 @@ class RestCatalog(DefinitionsOnServer):
         table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.query_auth is not None:
             raise errors.UnsupportedError(
-                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': query authorization supports only SELECT and INSERT.",
+                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': query authorization supports only SELECT and INSERT."
             )
         return table
 
@@ -191,7 +191,7 @@ class RestCatalog(DefinitionsOnServer):
             else None,
         )
         opened = kind.opened(table, self.options)
-        if isinstance(opened, FormatTable) and _is_registered(schema):
+        if isinstance(opened, FormatTable) and lists_partitions(schema):
             return replace(opened, register=RestPartitions(self.client, _path(own), table.name))
         return opened
 
@@ -200,7 +200,7 @@ class RestCatalog(DefinitionsOnServer):
         check_name(identifier.table, "table")
         self._require(identifier.database)
         self._refuse_names(identifier)
-        if kind is KINDS["format-table"] and _is_registered(schema) and PATH.key in schema.options:
+        if kind is KINDS["format-table"] and lists_partitions(schema) and PATH.key in schema.options:
             raise errors.InvalidSchemaError(
                 f"{self.name}.{identifier}: the catalog lists partitions only of tables in its warehouse.",
                 remedy=f"Leave LOCATION or '{METASTORE_PARTITIONED_TABLE.key}' out.",
@@ -211,11 +211,7 @@ class RestCatalog(DefinitionsOnServer):
         if kind is KINDS["table"] and PATH.key in schema.options:
             schema = _existing_schema(schema, SchemaManager(file_io, location).latest())
         body = {"identifier": named(identifier), "schema": _schema_json(schema)}
-        try:
-            with self._within(identifier.database):
-                self.client.post("databases", identifier.database, "tables", body=body)
-        except ConflictAnswerError:
-            raise self._taken_table(identifier) from None
+        self._create("tables", identifier.database, body, self._taken_table(identifier))
         table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.version_management is None and table.schemas.latest() is None:
             # The table must be readable by its path, and servers may not write its schema there.
@@ -270,19 +266,13 @@ class RestCatalog(DefinitionsOnServer):
 
     def _database(self, database: str) -> _DatabaseEntry | None:
         """The server's entry of a database; None if it does not exist."""
-        try:
-            found: _DatabaseEntry = self.client.get("databases", database)
-            return found
-        except NotFoundAnswerError:
-            return None
+        found: _DatabaseEntry | None = self.client.find("databases", database)
+        return found
 
     def _found(self, identifier: Identifier) -> _TableEntry | None:
         """The server's entry of a table or branch; None if it does not exist."""
-        try:
-            found: _TableEntry = self.client.get(*_path(identifier))
-            return found
-        except NotFoundAnswerError:
-            return None
+        found: _TableEntry | None = self.client.find(*_path(identifier))
+        return found
 
     def _file_io(self, location: str, identifier: Identifier) -> FileIO:
         if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(location) not in _OPEN_SCHEMES:
@@ -325,11 +315,6 @@ def _existing_schema(schema: TableSchema, existing: TableSchema | None) -> Table
     location = schema.options[PATH.key]
     check_same(existing, schema, location)
     return replace(existing, options={**existing.options, PATH.key: location})
-
-
-def _is_registered(schema: TableSchema) -> bool:
-    """Whether the server has the partition register of a format table."""
-    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
 def _schema(found: _TableEntry, location: str) -> TableSchema:

@@ -43,6 +43,13 @@ class RestClient:
         """GET a path."""
         return self.server.ask("GET", self._path(path))
 
+    def find(self, *path: str) -> Any | None:
+        """GET a path; None if there is nothing."""
+        try:
+            return self.get(*path)
+        except NotFoundAnswerError:
+            return None
+
     def post(self, *path: str, body: Mapping[str, object]) -> Any:
         """POST to a path, and return the response."""
         return self.server.ask("POST", self._path(path), body=body)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
 from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, path_of
-from paimon_sql.errors import NotFoundError, PaimonError
+from paimon_sql.errors import AlreadyExistsError, NotFoundError, PaimonError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 
 _DATABASE = "DATABASE"
@@ -112,19 +112,14 @@ class DefinitionsOnServer(Catalog):
     def _found_view(self, identifier: Identifier) -> ViewSchema | None:
         if "$" in identifier.object_name:
             return None
-        try:
-            found = self.client.get(*path_of("views", identifier))
-        except NotFoundAnswerError:
+        found = self.client.find(*path_of("views", identifier))
+        if found is None:
             return None
         return parse_view(json.dumps(found.get("schema")), f"View {self.name}.{identifier}")
 
     def _make_view(self, identifier: Identifier, view: ViewSchema) -> None:
         body = {"identifier": named(identifier), "schema": json.loads(view.to_json())}
-        try:
-            with self._within(identifier.database):
-                self.client.post("databases", identifier.database, "views", body=body)
-        except ConflictAnswerError:
-            raise self._taken_view(identifier) from None
+        self._create("views", identifier.database, body, self._taken_view(identifier))
 
     def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
@@ -137,11 +132,7 @@ class DefinitionsOnServer(Catalog):
 
     def _make_function(self, identifier: Identifier, name: str, function: FunctionSchema) -> None:
         body = {"name": name, **json.loads(function.to_json())}
-        try:
-            with self._within(identifier.database):
-                self.client.post("databases", identifier.database, "functions", body=body)
-        except ConflictAnswerError:
-            raise self._taken_function(identifier) from None
+        self._create("functions", identifier.database, body, self._taken_function(identifier))
 
     def _change_function(
         self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
@@ -171,6 +162,14 @@ class DefinitionsOnServer(Catalog):
             except PaimonError:
                 make_old()
                 raise
+
+    def _create(self, kind: str, database: str, body: Mapping[str, object], taken: AlreadyExistsError) -> None:
+        """Create an object of a database; raises ``taken`` if it exists."""
+        try:
+            with self._within(database):
+                self.client.post("databases", database, kind, body=body)
+        except ConflictAnswerError:
+            raise taken from None
 
     @contextmanager
     def _within(self, database: str) -> Iterator[None]:

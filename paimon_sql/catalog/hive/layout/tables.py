@@ -9,10 +9,8 @@ from typing import Protocol
 from pymetastore.hive_metastore.ttypes import FieldSchema, SerDeInfo, StorageDescriptor, Table
 
 from paimon_sql.catalog.hive.layout.column_types import hive_type
-from paimon_sql.catalog.warehouse import registered_options
+from paimon_sql.catalog.warehouse import lists_partitions, registered_options
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_TIME
@@ -55,11 +53,6 @@ def wants_external(options: Mapping[str, str]) -> bool:
     return options.get("external", options.get("EXTERNAL", "")).lower() == "true"
 
 
-def is_partitioned(schema: TableSchema) -> bool:
-    """Whether the metastore lists the partitions of a table with such a schema."""
-    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
-
-
 def new_entry(database: str, name: str, owner: str, kind: str) -> TableStruct:
     """A new entry without columns."""
     now = int(time.time())
@@ -98,7 +91,7 @@ def describe(entry: TableStruct, schema: TableSchema, *, all_properties: bool) -
     else:
         entry.parameters.pop(COMMENT, None)
     entry.sd.inputFormat, entry.sd.outputFormat, entry.sd.serdeInfo.serializationLib = _INPUT, _OUTPUT, _SERDE
-    keys = schema.partition_keys if is_partitioned(schema) else ()
+    keys = schema.partition_keys if lists_partitions(schema) else ()
     entry.sd.cols = columns(f for f in schema.fields if f.name not in keys)
     entry.partitionKeys = [_column(schema.field(key)) for key in keys]
     tag_column = schema.options.get(METASTORE_TAG_TO_PARTITION.key)
