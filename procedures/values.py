@@ -1,4 +1,4 @@
-"""Parsing of arguments: options, times, durations, lists of names, and regular expressions for names."""
+"""Parsing of arguments: options, times, durations, lists of names, regular expressions, and the tables that match."""
 
 from __future__ import annotations
 
