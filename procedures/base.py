@@ -1,11 +1,8 @@
-"""Base class and context of stored procedures, and declaration of their arguments and results as records.
-
-The fields determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and the reference page.
-Arguments are made by `required` and `optional`, result columns by `column` and `detail`.
-"""
+"""Base class and context of stored procedures, and declaration of their arguments and results as records."""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -17,16 +14,13 @@ from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_ide
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.discovery import name_of
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.schema.records import Int, Long, StringMap, column, columns_of
+from paimon_sql.format.schema.records import Int, Long, Record, StringMap, column, columns_of
 from paimon_sql.format.schema.types import DataField, DataType
 from paimon_sql.procedures.refresher import Refresher
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.copy.migration import PlainTable
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor, Work
 from paimon_sql.storage.table.table import Table
-
-THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
-"""Meaning of the argument ``table``."""
 
 
 class PlainTables(Protocol):
@@ -70,6 +64,7 @@ class Context:
         others: the other Paimon catalogs of the session, by name.
         plain_tables: the tables of plain files of the session; None without Spark.
         refresher: refreshes materialized tables; None without Spark.
+        started: the time of its start, by the monotonic clock.
     """
 
     catalog: Catalog
@@ -82,6 +77,11 @@ class Context:
     others: Mapping[str, Catalog] = field(default_factory=dict)
     plain_tables: PlainTables | None = None
     refresher: Refresher | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def seconds(self) -> float:
+        """The seconds since the start, rounded to milliseconds."""
+        return round(time.monotonic() - self.started, 3)
 
     def table(self, name: str) -> Table:
         """The table that an argument names.
@@ -144,22 +144,22 @@ class Context:
 
 
 def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
-    short = kind[0]
-    return InvalidInputError(
-        f"'{name}' is not a {kind} of catalog {catalog.name}.",
-        remedy=f"Write {short}, db.{short} or catalog.db.{short}.",
-    )
+    problem, short = f"'{name}' is not a {kind} of catalog {catalog.name}.", kind[0]
+    return InvalidInputError(problem, remedy=f"Write {short}, db.{short} or catalog.db.{short}.")
 
 
 class Procedure(ABC):
-    """A stored procedure.
+    """A stored procedure (Paimon: `Procedure`).
+
+    The fields of its records determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and
+    the reference page. Arguments are declared by `required` and `optional`, result columns by `column` and `detail`.
 
     Class attributes:
         name: its name in ``sys``; by default the class's in snake case.
         summary: its effect; one sentence.
         example: an example call.
-        Arguments: a dataclass of its arguments in order (see `declaration`).
-        Result: a dataclass of its result columns, those of Apache Paimon's connector first.
+        Arguments: a record of its arguments in order.
+        Result: a record of its result columns, those of Apache Paimon's connector first.
         arguments: the arguments of ``Arguments``.
         results: the result columns that the connector has, too.
         details: the further result columns, with details.
@@ -194,7 +194,7 @@ class Procedure(ABC):
         """
 
 
-__all__ = ["Int", "Long", "StringMap", "column", "detail", "optional", "required"]
+__all__ = ["Int", "Long", "Record", "StringMap", "column", "detail", "optional", "required"]
 """The words of a declaration."""
 
 
@@ -221,6 +221,12 @@ def optional(meaning: str) -> Any:
 def detail(meaning: str) -> Any:
     """Declare a result column that Apache Paimon's connector does not have."""
     return column(meaning, default=None)
+
+
+class OfTable(Record, kw_only=True):
+    """The first argument of calls on a table."""
+
+    table: str = required("The table: t, db.t or catalog.db.t; a branch is `t$branch_b`.")
 
 
 def arguments_of(record: type) -> tuple[Argument, ...]:

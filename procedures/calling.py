@@ -70,7 +70,7 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, object])
     recorder = _Recorder(context, procedure, arguments)
     called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
     with register_work(called, context.is_cancelled) as work:
-        watched = replace(context, executor=context.executor.watched(work), work=work)
+        watched = replace(context, executor=context.executor.watched(work), work=work, started=time.monotonic())
         try:
             answer = ProcedureResult(procedure, list(procedure.call(watched, procedure.Arguments(**arguments))))
         except BaseException as error:
@@ -93,7 +93,7 @@ class _Recorder:
             catalog=context.catalog.name,
             procedure=procedure.name,
             trigger="call",
-            database=_database(table),
+            database=table.name.split(".")[-2] if table else None,
             table=table.name.rpartition(".")[2] if table else None,
             arguments={k: _text(v) for k, v in arguments.items() if v is not None and k != "dry_run"},
             dry_run=bool(arguments.get("dry_run")),
@@ -133,10 +133,6 @@ def _context(where: Context | Catalog | str | os.PathLike[str]) -> Context:
     if isinstance(where, Catalog):
         return Context(where)
     return Context(FileSystemCatalog(_CATALOG, {"warehouse": absolute_warehouse(where)}))
-
-
-def _database(table: Table | None) -> str | None:
-    return table.name.split(".")[-2] if table else None
 
 
 def _text(value: object) -> str:

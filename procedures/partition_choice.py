@@ -54,7 +54,7 @@ def chosen_partitions(
     if listed:
         parts = [_partition(values, text) for text in listed.split(";") if text.strip()]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
-    return _Condition(values).read(condition) if condition else None
+    return values.condition(condition) if condition else None
 
 
 def listed_partitions(table: Table, partitions: str | None) -> list[dict[str, str]] | None:
@@ -69,7 +69,10 @@ def listed_partitions(table: Table, partitions: str | None) -> list[dict[str, st
 
 @dataclass(frozen=True)
 class _Values:
-    """Parses values of partition columns."""
+    """Parses values of partition columns, and conditions on them.
+
+    A condition compares partition columns with literals: comparison operators, IN, BETWEEN, LIKE 'x%', IS NULL.
+    """
 
     schema: TableSchema
     zone: tzinfo
@@ -96,6 +99,71 @@ class _Values:
         if text == PartitionPaths.of(self.schema).default_name:
             return IsNull(name)
         return Comparison(name, "=", self.scalar(name, text))
+
+    def condition(self, text: str) -> Predicate:
+        """The predicate of a condition in SQL."""
+        try:
+            return self._predicate(sqlglot.parse_one(text, dialect="spark"))
+        except sqlglot.ParseError as error:
+            raise InvalidInputError(f"The condition {text} cannot be parsed.") from error
+
+    def _predicate(self, node: exp.Expr) -> Predicate:
+        if isinstance(node, exp.Paren):
+            return self._predicate(node.this)
+        if isinstance(node, exp.Not):
+            opposite = self._predicate(node.this).negate()
+            if opposite is not None:
+                return opposite
+        if isinstance(node, exp.And | exp.Or):
+            sides = self._predicate(node.this), self._predicate(node.expression)
+            return And(sides) if isinstance(node, exp.And) else Or(sides)
+        if type(node) in _COMPARED:
+            turned = isinstance(node.expression, exp.Column)
+            column, value = (node.expression, node.this) if turned else (node.this, node.expression)
+            return self._comparison(column, _COMPARED[type(node)][turned], value)
+        if isinstance(node, exp.Between):
+            low, high = node.args["low"], node.args["high"]
+            return And((self._comparison(node.this, ">=", low), self._comparison(node.this, "<=", high)))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return IsNull(self._column(node.this))
+        if isinstance(node, exp.In) and node.expressions:
+            return Or(tuple(self._comparison(node.this, "=", value) for value in node.expressions))
+        if isinstance(node, exp.Like):
+            pattern = self._literal(node.expression)
+            if pattern.endswith("%") and not set(pattern[:-1]) & set("%_\\"):
+                return StartsWith(self._column(node.this), pattern[:-1])
+        raise self._unreadable(node)
+
+    def _comparison(self, column: exp.Expr, operator: str, value: exp.Expr) -> Predicate:
+        name = self._column(column)
+        return Comparison(name, operator, self.scalar(name, self._literal(value)))
+
+    def _column(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Column):
+            for name in self.schema.partition_keys:
+                if name.lower() == node.name.lower():
+                    return name
+        raise InvalidInputError(
+            f"{node.sql('spark')} is not a partition column.",
+            remedy=f"Partition columns are {', '.join(self.schema.partition_keys)}.",
+        )
+
+    def _literal(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Cast):  # DATE '2024-01-01'
+            return self._literal(node.this)
+        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+            return f"-{node.this.name}"
+        if isinstance(node, exp.Boolean):
+            return str(node.this).lower()
+        if isinstance(node, exp.Literal):
+            return str(node.name)
+        raise self._unreadable(node)
+
+    def _unreadable(self, node: exp.Expr) -> InvalidInputError:
+        return InvalidInputError(
+            f"{node.sql('spark')} cannot be used to select partitions.",
+            remedy="Compare partition columns with literals: =, <, IN, BETWEEN, LIKE 'x%', IS NULL, with AND, OR, NOT.",
+        )
 
 
 def partition_directories(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:
@@ -150,75 +218,3 @@ def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
         found.append((name, value[1:-1] if quoted else value))
     return found
-
-
-class _Condition:
-    """Parses SQL conditions: comparisons of a partition column with a literal, IN, BETWEEN, LIKE 'x%', IS NULL."""
-
-    def __init__(self, values: _Values) -> None:
-        self._values = values
-        self._schema = values.schema
-
-    def read(self, text: str) -> Predicate:
-        try:
-            return self._predicate(sqlglot.parse_one(text, dialect="spark"))
-        except sqlglot.ParseError as error:
-            raise InvalidInputError(f"The condition {text} cannot be parsed.") from error
-
-    def _predicate(self, node: exp.Expr) -> Predicate:
-        if isinstance(node, exp.Paren):
-            return self._predicate(node.this)
-        if isinstance(node, exp.Not):
-            opposite = self._predicate(node.this).negate()
-            if opposite is not None:
-                return opposite
-        if isinstance(node, exp.And | exp.Or):
-            sides = self._predicate(node.this), self._predicate(node.expression)
-            return And(sides) if isinstance(node, exp.And) else Or(sides)
-        if type(node) in _COMPARED:
-            turned = isinstance(node.expression, exp.Column)
-            column, value = (node.expression, node.this) if turned else (node.this, node.expression)
-            return self._comparison(column, _COMPARED[type(node)][turned], value)
-        if isinstance(node, exp.Between):
-            low, high = node.args["low"], node.args["high"]
-            return And((self._comparison(node.this, ">=", low), self._comparison(node.this, "<=", high)))
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return IsNull(self._column(node.this))
-        if isinstance(node, exp.In) and node.expressions:
-            return Or(tuple(self._comparison(node.this, "=", value) for value in node.expressions))
-        if isinstance(node, exp.Like):
-            pattern = self._literal(node.expression)
-            if pattern.endswith("%") and not set(pattern[:-1]) & set("%_\\"):
-                return StartsWith(self._column(node.this), pattern[:-1])
-        raise self._unreadable(node)
-
-    def _comparison(self, column: exp.Expr, operator: str, value: exp.Expr) -> Predicate:
-        name = self._column(column)
-        return Comparison(name, operator, self._values.scalar(name, self._literal(value)))
-
-    def _column(self, node: exp.Expr) -> str:
-        if isinstance(node, exp.Column):
-            for name in self._schema.partition_keys:
-                if name.lower() == node.name.lower():
-                    return name
-        raise InvalidInputError(
-            f"{node.sql('spark')} is not a partition column.",
-            remedy=f"Partition columns are {', '.join(self._schema.partition_keys)}.",
-        )
-
-    def _literal(self, node: exp.Expr) -> str:
-        if isinstance(node, exp.Cast):  # DATE '2024-01-01'
-            return self._literal(node.this)
-        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
-            return f"-{node.this.name}"
-        if isinstance(node, exp.Boolean):
-            return str(node.this).lower()
-        if isinstance(node, exp.Literal):
-            return str(node.name)
-        raise self._unreadable(node)
-
-    def _unreadable(self, node: exp.Expr) -> InvalidInputError:
-        return InvalidInputError(
-            f"{node.sql('spark')} cannot be used to select partitions.",
-            remedy="Compare partition columns with literals: =, <, IN, BETWEEN, LIKE 'x%', IS NULL, with AND, OR, NOT.",
-        )

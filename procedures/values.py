@@ -1,19 +1,22 @@
-"""Parsing of arguments: options, times, durations, lists of names, and regular expressions for names."""
+"""Parsing of arguments: options, times, durations, lists of names, regular expressions, and the tables that match."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta, tzinfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.options import find_option, nearest_key
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.text.durations import parse_duration
 from paimon_sql.format.text.instants import parse_instant
+from paimon_sql.procedures.base import Record, optional
 
 OPTIONS = "Options for this call, as 'k=v,k=v'."
 DRY_RUN = "Whether to only report what would be done."
@@ -110,6 +113,17 @@ def boolean_of(text: str | None, argument: str) -> bool:
     return found
 
 
+def positive(parallelism: int | None) -> int | None:
+    """The argument ``parallelism``; None if it is omitted.
+
+    Raises:
+        InvalidInputError: the number is not positive.
+    """
+    if parallelism is not None and parallelism < 1:
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
+    return parallelism
+
+
 class NameExpression:
     """A regular expression that matches full names.
 
@@ -150,3 +164,27 @@ def pattern_of(text: str | None, argument: str, default: str) -> NameExpression:
         return NameExpression(text if text and text.strip() else default)
     except re.error as error:
         raise InvalidInputError(f"{argument}: '{text}' is not a regular expression: {error}.") from error
+
+
+class TableExpressions(Record, kw_only=True):
+    """The arguments by which `matching_tables` chooses tables."""
+
+    including_databases: str | None = optional("A regular expression for databases; all by default.")
+    including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
+    excluding_tables: str | None = optional("A regular expression for tables to exclude.")
+
+
+def matching_tables(catalog: Catalog, given: TableExpressions) -> Iterator[Identifier]:
+    """The tables of a catalog that match the expressions, sorted by name.
+
+    Raises:
+        InvalidInputError: an argument is not a regular expression.
+    """
+    databases = pattern_of(given.including_databases, "including_databases", ".*")
+    including = pattern_of(given.including_tables, "including_tables", ".*")
+    excluding = pattern_of(given.excluding_tables, "excluding_tables", "(?!)")
+    for database in filter(databases.accepts, catalog.list_databases()):
+        for name in catalog.list_tables(database):
+            full = f"{database}.{name}"
+            if including.accepts(full) and not excluding.accepts(full):
+                yield Identifier(database, name)

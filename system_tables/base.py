@@ -12,7 +12,7 @@ import pyarrow as pa
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.discovery import name_of
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.records import column, columns_of, to_arrow
+from paimon_sql.format.schema.records import Record, column, columns_of, to_arrow
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.split import Split
@@ -40,7 +40,7 @@ class RecordTable(NamedTable):
     """A system table with the same columns for all tables.
 
     Class attributes:
-        Row: a dataclass of its columns (see `format.schema.records`), nullable as their annotations say.
+        Row: a record of its columns (see `format.schema.records`), nullable as their annotations say.
         columns: the columns of ``Row``.
     """
 
@@ -131,8 +131,7 @@ class TableView(NamedTable):
         """The table to read in place of the data table."""
 
 
-@dataclass(frozen=True)
-class ProcedureInfo:
+class ProcedureInfo(Record):
     """A procedure of a catalog."""
 
     name: str = column("the procedure, called as CALL sys.name(..)")

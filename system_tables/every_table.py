@@ -7,8 +7,8 @@ table alone, as of ``t$snapshots``, raises its error.
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import pyarrow as pa
@@ -18,11 +18,11 @@ from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.records import column, columns_of
+from paimon_sql.format.schema.records import Record, column, columns_of
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import CatalogTable, SystemTable, View
 
 _THREADS = 8
 _READ_ERRORS = (PaimonError, OSError, pa.ArrowException)
@@ -31,8 +31,7 @@ _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class OfTable:
+class OfTable(Record):
     """The first columns of a row about a table: its names."""
 
     database_name: str | None = column("the table's database")
@@ -61,7 +60,7 @@ def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identif
 
 
 def map_tables(
-    catalog: Catalog, predicate: Predicate | None, question: Callable[[Identifier], R]
+    catalog: Catalog, predicate: Predicate | None, function: Callable[[Identifier], R]
 ) -> list[tuple[Identifier, R | None]]:
     """Apply a function to the tables whose names may match a predicate; returns results sorted by name.
 
@@ -71,12 +70,12 @@ def map_tables(
     Args:
         catalog: the catalog.
         predicate: a condition; only its parts about `NAMES` are used.
-        question: the function, which opens the table.
+        function: opens the table.
     """
 
-    def ask(identifier: Identifier) -> tuple[bool, R | None]:
+    def result(identifier: Identifier) -> tuple[bool, R | None]:
         try:
-            return True, question(identifier)
+            return True, function(identifier)
         except WrongKindError:
             return True, None
         except _READ_ERRORS as error:
@@ -86,15 +85,25 @@ def map_tables(
             return exists, None
 
     wanted = wanted_tables(catalog, predicate)
-    answers = map_in_threads(ask, wanted, _THREADS)
-    return [(identifier, answer) for identifier, (exists, answer) in zip(wanted, answers, strict=True) if exists]
+    results = map_in_threads(result, wanted, _THREADS)
+    return [(identifier, found) for identifier, (exists, found) in zip(wanted, results, strict=True) if exists]
 
 
-def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
-    """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`."""
-    own = conjuncts_on(predicate, [f.name for f in system_table.columns])
-    answers = map_tables(catalog, predicate, lambda name: system_table.rows(catalog.table(name), own))
-    return with_table_names(answers, system_table.columns)
+class OfAllTables(CatalogTable):
+    """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`.
+
+    Tables that cannot be read are omitted.
+    """
+
+    @property
+    @abstractmethod
+    def of_one(self) -> SystemTable:
+        """The system table."""
+
+    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
+        own = conjuncts_on(predicate, [f.name for f in self.of_one.columns])
+        answers = map_tables(view.catalog, predicate, lambda name: self.of_one.rows(view.catalog.table(name), own))
+        return with_table_names(answers, self.of_one.columns)
 
 
 def with_table_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:

@@ -1,13 +1,9 @@
-"""Formatting of the values of system tables, by Arrow column: strings, and timestamps in local time.
-
-Paimon stores commit times as milliseconds since the epoch, but creation times of files and tags as the writer's local
-time; system tables show both as local time.
-"""
+"""Formatting of the values of system tables, by Arrow column: strings, and timestamps in local time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 import pyarrow as pa
@@ -75,8 +71,7 @@ def partition_names(schema: TableSchema, partitions: pa.ChunkedArray | pa.Array)
     return _by_partition(PartitionPaths.of(schema).name, partitions)
 
 
-def _by_partition(text: object, partitions: pa.ChunkedArray | pa.Array) -> pa.Array:
-    assert callable(text)
+def _by_partition(text: Callable[[bytes], str], partitions: pa.ChunkedArray | pa.Array) -> pa.Array:
     encoded = one_chunk(partitions).dictionary_encode()
     return pa.array([text(p) for p in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
 
@@ -84,9 +79,8 @@ def _by_partition(text: object, partitions: pa.ChunkedArray | pa.Array) -> pa.Ar
 def key_strings(fields: Sequence[t.DataField], rows: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Format serialized keys as ``[a, 1]``."""
     columns = decode_columns([f.type for f in fields], rows, overflow_to_null=True)
-    return _listed(
-        "[", [pc.fill_null(java_strings(c, f.type), _NULL) for c, f in zip(columns, fields, strict=True)], "]"
-    )
+    strings = [pc.fill_null(java_strings(c, f.type), _NULL) for c, f in zip(columns, fields, strict=True)]
+    return pc.binary_join_element_wise("[", pc.binary_join_element_wise(*strings, ", "), "]", "")
 
 
 def pair_strings(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> pa.Array:
@@ -119,26 +113,18 @@ def one_chunk(array: pa.ChunkedArray | pa.Array) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def _listed(before: str, columns: Sequence[pa.Array], after: str) -> pa.Array:
-    return pc.binary_join_element_wise(before, pc.binary_join_element_wise(*columns, ", "), after, "")
-
-
-_EPOCH = datetime(1970, 1, 1)
-_WALL = pa.timestamp("us")
-
-
 def wall_clock(epoch_millis: int) -> datetime:
-    """Convert milliseconds since the epoch to local time."""
+    """Convert milliseconds since the epoch, as of commits, to local time."""
     seconds, millis = divmod(epoch_millis, 1000)
     try:
         return datetime.fromtimestamp(seconds) + timedelta(milliseconds=millis)
     except (ValueError, OverflowError, OSError):
-        return _EPOCH + timedelta(milliseconds=epoch_millis)
+        return datetime(1970, 1, 1) + timedelta(milliseconds=epoch_millis)
 
 
 def wall_clocks(wall_millis: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     """Convert local times in milliseconds, as of file creations (Paimon: `DataFileMeta`), to timestamps."""
-    return wall_millis.cast(pa.timestamp("ms")).cast(_WALL)
+    return wall_millis.cast(pa.timestamp("ms")).cast(pa.timestamp("us"))
 
 
 def epoch_millis(wall: pa.ChunkedArray | pa.Array) -> pa.Array:

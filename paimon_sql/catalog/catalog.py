@@ -7,20 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from paimon_sql import errors
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.table_types import AnyTable
-from paimon_sql.errors import (
-    DatabaseNotEmptyError,
-    FunctionExistsError,
-    InvalidInputError,
-    NoSuchFunctionError,
-    NoSuchViewError,
-    PaimonError,
-    TableExistsError,
-    UnsupportedError,
-    ViewExistsError,
-    WrongKindError,
-)
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
@@ -109,17 +98,17 @@ class DefinedObjects:
         """Drop a function; NoSuchFunctionError if it does not exist."""
         raise self._no_function(identifier)
 
-    def _no_view(self, identifier: Identifier) -> NoSuchViewError:
+    def _no_view(self, identifier: Identifier) -> errors.NoSuchViewError:
         named = f"{self.name}.{identifier}"
-        return NoSuchViewError(
+        return errors.NoSuchViewError(
             f"View {named} does not exist.",
             name=named,
             remedy=f"SHOW VIEWS IN {self.name}.{identifier.database} lists the existing views.",
         )
 
-    def _no_function(self, identifier: Identifier) -> NoSuchFunctionError:
+    def _no_function(self, identifier: Identifier) -> errors.NoSuchFunctionError:
         named = f"{self.name}.{identifier}"
-        return NoSuchFunctionError(
+        return errors.NoSuchFunctionError(
             f"Function {named} does not exist.",
             name=named,
             remedy=f"SHOW USER FUNCTIONS IN {self.name}.{identifier.database} lists the existing ones.",
@@ -127,25 +116,25 @@ class DefinedObjects:
 
     def _check_view_name(self, identifier: Identifier) -> None:
         if "$" in identifier.object_name:
-            raise InvalidInputError(
+            raise errors.InvalidInputError(
                 f"'{identifier.object_name}' cannot be the name of a view.", remedy="Names of views cannot contain $."
             )
         check_name(identifier.table, "view")
 
-    def _taken_table(self, identifier: Identifier) -> TableExistsError:
-        return TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
+    def _taken_table(self, identifier: Identifier) -> errors.TableExistsError:
+        return errors.TableExistsError(f"Table {self.name}.{identifier} already exists.", name=str(identifier))
 
-    def _taken_by_view(self, identifier: Identifier) -> TableExistsError:
-        return TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+    def _taken_by_view(self, identifier: Identifier) -> errors.TableExistsError:
+        return errors.TableExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
 
-    def _taken_view(self, identifier: Identifier) -> ViewExistsError:
-        return ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
+    def _taken_view(self, identifier: Identifier) -> errors.ViewExistsError:
+        return errors.ViewExistsError(f"View {self.name}.{identifier} already exists.", name=str(identifier))
 
-    def _taken_function(self, identifier: Identifier) -> FunctionExistsError:
-        return FunctionExistsError(f"Function {self.name}.{identifier} already exists.", name=str(identifier))
+    def _taken_function(self, identifier: Identifier) -> errors.FunctionExistsError:
+        return errors.FunctionExistsError(f"Function {self.name}.{identifier} already exists.", name=str(identifier))
 
-    def _keeps_none(self, what: str) -> UnsupportedError:
-        return UnsupportedError(f"Catalog {self.name} does not support {what}.")
+    def _keeps_none(self, what: str) -> errors.UnsupportedError:
+        return errors.UnsupportedError(f"Catalog {self.name} does not support {what}.")
 
 
 def _is_free(identifier: Identifier) -> bool:
@@ -225,6 +214,14 @@ class Catalog(DefinedObjects, ABC):
     def drop_database(self, database: str, cascade: bool) -> None:
         """Drop a database; NoSuchDatabaseError, or DatabaseNotEmptyError unless it is empty or ``cascade``."""
 
+    def _require(self, database: str) -> None:
+        """Raise NoSuchDatabaseError unless the database exists."""
+        if not self.database_exists(database):
+            raise self._no_database(database)
+
+    def _no_database(self, database: str) -> errors.NoSuchDatabaseError:
+        return errors.NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
+
     def _held(self, database: str) -> Mapping[str, Sequence[str]]:
         """The names of the contents that prevent a drop of the database, by kind."""
         return {
@@ -237,7 +234,7 @@ class Catalog(DefinedObjects, ABC):
         """Raise DatabaseNotEmptyError if a database has contents."""
         for kind, names in self._held(database).items():
             if names:
-                raise DatabaseNotEmptyError(
+                raise errors.DatabaseNotEmptyError(
                     f"Database {database} is not empty: it contains {len(names)} {kind}, including {names[0]}.",
                     remedy="Drop them first, or use CASCADE.",
                 )
@@ -318,12 +315,12 @@ class Catalog(DefinedObjects, ABC):
             NoSuchTableError: it does not exist.
             UnsupportedError: the catalog cannot do it, or the commit of the rows does it instead.
         """
-        raise UnsupportedError(f"Catalog {self.name} does not support replacing tables.")
+        raise errors.UnsupportedError(f"Catalog {self.name} does not support replacing tables.")
 
     def _refuse_others(self, identifier: Identifier) -> None:
         """Raise TableExistsError if a table outside of the catalog has the name."""
         if self.host.is_used_outside(identifier):
-            raise TableExistsError(
+            raise errors.TableExistsError(
                 f"{self.name}.{identifier} already exists as a table or view that is not a Paimon table.",
                 name=str(identifier),
                 remedy="DROP it first, or choose another name.",
@@ -352,7 +349,7 @@ class Catalog(DefinedObjects, ABC):
         """Whether a table is a materialized table; False if it cannot be opened."""
         try:
             return is_materialized(self.authorized_table(identifier).schema)
-        except (PaimonError, OSError):
+        except (errors.PaimonError, OSError):
             return False
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
@@ -379,7 +376,7 @@ def with_snapshots(table: AnyTable) -> Table:
     """The table itself, if it has snapshots; WrongKindError if it has none."""
     if isinstance(table, Table):
         return table
-    raise WrongKindError(
+    raise errors.WrongKindError(
         f"{table.name} is a format table (plain files without snapshots), which does not support this operation.",
         remedy="Use SELECT, INSERT or TRUNCATE.",
     )

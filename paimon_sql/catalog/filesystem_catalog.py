@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import WarehouseCatalog
-from paimon_sql.errors import (
-    DatabaseExistsError,
-    InvalidInputError,
-    UnsupportedError,
-)
+from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 from paimon_sql.format.schema.schema import TableSchema
@@ -25,14 +21,7 @@ from paimon_sql.storage.metadata.refs.branches import BranchManager
 _SUFFIX = ".json"
 
 
-class Document(Protocol):
-    """A definition that is stored as a file."""
-
-    def to_json(self) -> str:
-        """The content of its file."""
-
-
-T = TypeVar("T", bound=Document)
+T = TypeVar("T", ViewSchema, FunctionSchema)
 
 
 class Definitions(Generic[T]):
@@ -47,7 +36,7 @@ class Definitions(Generic[T]):
     def __init__(self, file_io: FileIO, folder: str, parse: Callable[[bytes, str], T]) -> None:
         self._file_io = file_io
         self._directory = folder
-        self._parse = parse
+        self._parse: Callable[[bytes, str], T] = parse
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -200,8 +189,7 @@ class FileSystemCatalog(DefinitionsInFiles):
             raise DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if "location" in properties:
             raise InvalidInputError(
-                f"Database {database}: a filesystem catalog does not support LOCATION.",
-                remedy="Leave LOCATION out.",
+                f"Database {database}: a filesystem catalog does not support LOCATION.", remedy="Leave LOCATION out."
             )
         self.file_io.mkdirs(self._database_path(database))
 

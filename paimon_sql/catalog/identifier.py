@@ -16,7 +16,7 @@ _MAX_BYTES = 240
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A table's name: ``t``, ``t$files``, ``t$branch_b`` or ``t$branch_b$files`` in a database."""
+    """A table (Paimon: `Identifier`): ``t``, ``t$files``, ``t$branch_b`` or ``t$branch_b$files`` in a database."""
 
     database: str
     table: str
@@ -26,12 +26,8 @@ class Identifier:
     @property
     def object_name(self) -> str:
         """The name after the database, as in SQL between back-quotes."""
-        parts = [self.table]
-        if self.branch != MAIN_BRANCH:
-            parts.append(_BRANCH_PREFIX + self.branch)
-        if self.system_table:
-            parts.append(self.system_table)
-        return "$".join(parts)
+        branch = "" if self.branch == MAIN_BRANCH else f"${_BRANCH_PREFIX}{self.branch}"
+        return self.table + branch + (f"${self.system_table}" if self.system_table else "")
 
     def __str__(self) -> str:
         return f"{self.database}.{self.object_name}"

@@ -6,16 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
-from paimon_sql.errors import (
-    InvalidInputError,
-    NoSuchDatabaseError,
-    NoSuchTableError,
-    TableExistsError,
-    UnsupportedError,
-)
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
@@ -110,7 +104,7 @@ class PathCatalog(Catalog):
         schema = target.schemas.latest()
         label = str(replace(target, system_table=None))
         if schema is None:
-            raise NoSuchTableError(
+            raise errors.NoSuchTableError(
                 f"There is no Paimon table at {label}.",
                 name=label,
                 remedy="Use the path of the table's directory; a write without a mode creates a table.",
@@ -119,7 +113,7 @@ class PathCatalog(Catalog):
         table = kind_of(schema).opened(found, dict(target.file_system))
         if isinstance(table, Table):
             return table
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             f"{label} is a format table, which can be used only by its name.",
             remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
         )
@@ -127,18 +121,19 @@ class PathCatalog(Catalog):
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         target = _at(identifier)
         if self.table_exists(target):
-            raise TableExistsError(f"A Paimon table already exists at {target}.", name=str(target))
+            raise errors.TableExistsError(f"A Paimon table already exists at {target}.", name=str(target))
         if kind_of(schema).may_stand_elsewhere:
-            raise UnsupportedError(f"A format table cannot be created at {target}: it can be used only by its name.")
+            problem = f"A format table cannot be created at {target}: it can be used only by its name."
+            raise errors.UnsupportedError(problem)
         check_named_branches(schema, BranchManager(target.file_io, TablePaths(target.table)))
         # A failed or dropped table is removed with its directory, so the directory must contain nothing else.
         if target.file_io.list(target.table):
-            raise InvalidInputError(
+            raise errors.InvalidInputError(
                 f"A table cannot be created at {target}: the directory is not empty.",
                 remedy="Choose an empty directory.",
             )
         if not target.schemas.try_add(replace(schema, id=0)):
-            raise TableExistsError(f"A Paimon table already exists at {target}.", name=str(target))
+            raise errors.TableExistsError(f"A Paimon table already exists at {target}.", name=str(target))
         return self.any_table(target)
 
     def drop_table(self, identifier: Identifier) -> None:
@@ -147,11 +142,11 @@ class PathCatalog(Catalog):
         drop_directory(target.file_io, target.table)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
-        raise UnsupportedError(f"{source} cannot be renamed: its path is its name.", remedy="Copy the table.")
+        raise errors.UnsupportedError(f"{source} cannot be renamed: its path is its name.", remedy="Copy the table.")
 
-    def _no_database(self, database: str) -> NoSuchDatabaseError:
+    def _no_database(self, database: str) -> errors.NoSuchDatabaseError:
         problem = f"Catalog {self.name} has no database {database}: it supports only paths."
-        return NoSuchDatabaseError(problem, name=database)
+        return errors.NoSuchDatabaseError(problem, name=database)
 
 
 def _at(identifier: Identifier) -> PathIdentifier:

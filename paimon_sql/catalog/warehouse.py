@@ -9,19 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.errors import (
-    DatabaseExistsError,
-    InvalidInputError,
-    InvalidOptionError,
-    NoSuchDatabaseError,
-    NoSuchTableError,
-    PaimonError,
-)
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.table.table import PATH, TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -80,7 +74,7 @@ class WarehouseCatalog(Catalog):
         super().__init__(name, options, host)
         warehouse = self.options.get("warehouse", "").rstrip("/")
         if not warehouse:
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 f"Catalog {name} has no warehouse.",
                 key="warehouse",
                 remedy=f"Set spark.sql.catalog.{name}.warehouse to a directory.",
@@ -101,8 +95,8 @@ class WarehouseCatalog(Catalog):
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
             named = f"{self.name}.{own.database}.{own.table}"
             if self.view_exists(Identifier(own.database, own.table)):
-                raise NoSuchTableError(f"{named} is a view, not a table.", name=named)
-            raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
+                raise errors.NoSuchTableError(f"{named} is a view, not a table.", name=named)
+            raise errors.NoSuchTableError(f"{what} {named} does not exist.", name=named)
         return self._opened(identifier, place)
 
     def damaged_table(self, identifier: Identifier) -> Table | None:
@@ -182,14 +176,9 @@ class WarehouseCatalog(Catalog):
             return bool(ids)
         try:
             name = schemas.get(ids[-1]).options.get(TYPE.key, "table")
-        except PaimonError:
+        except errors.PaimonError:
             return True
         return name not in KINDS or KINDS[name].is_offered(self.options)
-
-    def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless the database exists."""
-        if not self.database_exists(database):
-            raise NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
 
     def _schemas(self, identifier: Identifier) -> SchemaManager:
         """The schemas in the directory of a table or branch."""
@@ -209,18 +198,18 @@ def _is_database(directory: str) -> bool:
 class RegisteredCatalog(WarehouseCatalog):
     """A catalog whose tables are those registered; other tables of the warehouse can be adopted."""
 
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
+        # The registered locations must be valid for all readers.
+        absolute = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **absolute}, host)
+
     def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         done: dict[str, str] = {}
         for db in self._database_folders() if database is None else [database]:
             found = [t for t in self._table_folders(db) if table in (None, t)]
-            is_registered = self.database_exists(db)
-            if (
-                not is_registered
-                and not dry_run
-                and (found or table is None)
-                and self.file_io.exists(self._database_path(db))
-            ):
-                with suppress(DatabaseExistsError):
+            is_registered, is_wanted = self.database_exists(db), not dry_run and (found or table is None)
+            if not is_registered and is_wanted and self.file_io.exists(self._database_path(db)):
+                with suppress(errors.DatabaseExistsError):
                     self.create_database(db, {})
             for name in found:
                 result = self._adopted(Identifier(db, name), dry_run=dry_run)
@@ -231,6 +220,33 @@ class RegisteredCatalog(WarehouseCatalog):
     @abstractmethod
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
         """Update the catalog's entry by the files in a table's directory; return what was done, None for nothing."""
+
+    def _unregistered(self, identifier: Identifier, location: str) -> errors.InvalidInputError:
+        """The error for a new table at the location of one that is not registered."""
+        return errors.InvalidInputError(
+            f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
+            " is not registered in the catalog.",
+            remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
+        )
+
+
+def remove_first_schema(schemas: SchemaManager, location: str) -> None:
+    """Delete the schema of a table that could not be registered, with its empty directories."""
+    file_io, directory = schemas.directory.file_io, schemas.directory.directory
+    file_io.delete(schemas.directory.path(0))
+    file_io.delete_dir(directory)
+    file_io.delete_dir(location)
+
+
+def lists_partitions(schema: TableSchema) -> bool:
+    """Whether a catalog lists the partitions of a table with such a schema (Paimon: `metastore.partitioned-table`)."""
+    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
+
+
+def registered_options(schema: TableSchema) -> dict[str, str]:
+    """A table's options and keys as catalogs register them (Paimon: `JdbcCatalog.convertToPropertiesTableKey`)."""
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
+    return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
 
 
 def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:
@@ -256,7 +272,7 @@ def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> Non
             if options
             else "it has other columns or keys"
         )
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"The existing table in {location} does not match the definition: {what}.",
             remedy="Use the definition of the existing table.",
         )

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator
 
 from paimon_sql.format.options.operations.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER
 from paimon_sql.report.facts import Facts
-from paimon_sql.report.style import Palette, axes
+from paimon_sql.report.style import Palette, axes, series_colour
 from paimon_sql.system_tables.formatting import size_text
 
 _HEIGHT = 3.0
@@ -56,7 +56,22 @@ class Chart(ABC):
         return None
 
 
-class RowsOverTime(Chart):
+class OverTime(Chart):
+    """A chart of the newest snapshots."""
+
+    def remark(self, facts: Facts) -> str | None:
+        shown, older = len(facts.commits), facts.snapshots - len(facts.commits)
+        return f"Only the newest {shown:,} snapshots are shown, not {older:,} older ones." if older > 0 else None
+
+
+class OfBuckets(Chart):
+    """A chart of the buckets."""
+
+    def applies(self, facts: Facts) -> bool:
+        return bool(facts.buckets)
+
+
+class RowsOverTime(OverTime):
     """Records after each snapshot."""
 
     name = "rows"
@@ -75,18 +90,15 @@ class RowsOverTime(Chart):
             of_kind = [(dates.date2num(c.time), c.records) for c in points if c.kind == kind]
             if of_kind:
                 xs, ys = zip(*of_kind, strict=True)
-                ax.scatter(xs, ys, s=16, color=palette.series(index), label=kind, zorder=3)
+                ax.scatter(xs, ys, s=16, color=series_colour(palette, index), label=kind, zorder=3)
         _time_axis(ax, width)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         ax.set_ylim(bottom=0)
         _legend(ax)
         return figure
 
-    def remark(self, facts: Facts) -> str | None:
-        return _newest_only(facts)
 
-
-class BytesOverTime(Chart):
+class BytesOverTime(OverTime):
     """Live bytes, and bytes added and deleted by each snapshot."""
 
     name = "bytes"
@@ -108,9 +120,6 @@ class BytesOverTime(Chart):
         _bytes_on(ax.yaxis, 6)
         _legend(ax)
         return figure
-
-    def remark(self, facts: Facts) -> str | None:
-        return _newest_only(facts)
 
 
 class FileSizes(Chart):
@@ -135,7 +144,7 @@ class FileSizes(Chart):
             ax.axvline(small, color=palette["two"], lw=1.4, ls="--")
         ax.set_xlim(edges[0], edges[-1])
         ax.xaxis.set_major_locator(MaxNLocator(nbins=5 if width < 5 else 9, integer=True))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: size_text(2.0**power).replace(".0 ", " ")))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: _round_size(2.0**power)))
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylabel("files")
         ax.grid(axis="x", visible=False)
@@ -148,15 +157,12 @@ class FileSizes(Chart):
         return f"{small:,} of {files:,} files are below {size_text(facts.layout.small_size)}."
 
 
-class Levels(Chart):
+class Levels(OfBuckets):
     """Bytes by level of the buckets with the most sorted runs."""
 
     name = "levels"
     title = "Levels per bucket"
     about = "Bytes per level; next to each bar, the sorted runs that a read merges, or the files that it opens."
-
-    def applies(self, facts: Facts) -> bool:
-        return bool(facts.buckets)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
         shown = facts.buckets[:_BUCKETS_SHOWN][::-1]
@@ -167,7 +173,7 @@ class Levels(Chart):
         for index, level in enumerate(levels):
             sizes = np.array([b.levels.get(level, 0) for b in shown], np.float64)
             name = f"level {level}" if facts.keys else "files"
-            ax.barh(range(len(shown)), sizes, left=left, height=0.72, color=palette.series(index), label=name)
+            ax.barh(range(len(shown)), sizes, left=left, height=0.72, color=series_colour(palette, index), label=name)
             left += sizes
         what = "runs" if facts.keys else "files"
         for row, bucket in enumerate(shown):
@@ -186,15 +192,12 @@ class Levels(Chart):
         return f"Only the {_BUCKETS_SHOWN} with most to merge are shown; {more:,} are not." if more > 0 else None
 
 
-class ReadAmplification(Chart):
+class ReadAmplification(OfBuckets):
     """Numbers of sorted runs or files by bucket."""
 
     name = "read_amplification"
     title = "Read amplification"
     about = "Number of buckets by sorted runs, which a read merges, or files, which it opens."
-
-    def applies(self, facts: Facts) -> bool:
-        return bool(facts.buckets)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
         figure, ax = axes(width, _HEIGHT)
@@ -240,7 +243,9 @@ class RetainedSpace(Chart):
         parts = [(name, size) for name, size in space_parts(facts) if size]
         figure, ax = axes(width, 0.9 + 0.36 * len(parts))
         sizes = [size for _, size in parts][::-1]
-        ax.barh(range(len(parts)), sizes, height=0.68, color=[palette.series(i) for i in range(len(parts))][::-1])
+        ax.barh(
+            range(len(parts)), sizes, height=0.68, color=[series_colour(palette, i) for i in range(len(parts))][::-1]
+        )
         for row, size in enumerate(sizes):
             _label_bar(ax, size, row, size_text(size), palette["ink"])
         ax.set_yticks(range(len(parts)), [name for name, _ in parts][::-1])
@@ -287,14 +292,8 @@ class ExpiryNow(Chart):
         return f"{expired:,} snapshots and {freed.count:,} files of {size_text(freed.bytes)} would be removed."
 
 
-CHARTS: Sequence[Chart] = (
-    RowsOverTime(),
-    BytesOverTime(),
-    FileSizes(),
-    ReadAmplification(),
-    Levels(),
-    RetainedSpace(),
-    ExpiryNow(),
+CHARTS: Sequence[Chart] = tuple(
+    kind() for kind in (RowsOverTime, BytesOverTime, FileSizes, ReadAmplification, Levels, RetainedSpace, ExpiryNow)
 )
 """All charts, in the order of the page."""
 _TRIGGER = NUM_SORTED_RUNS_COMPACTION_TRIGGER.default
@@ -342,9 +341,11 @@ def _time_axis(ax: Axes, width: float) -> None:
 def _bytes_on(axis: Axis, ticks: int) -> None:
     """Scale an axis in bytes: about so many ticks, at multiples of a power of two."""
     axis.set_major_locator(_BytesLocator(ticks))
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: ("-" if value < 0 else "") + size_text(abs(value)).replace(".0 ", " "))
-    )
+    axis.set_major_formatter(FuncFormatter(lambda value, _: ("-" if value < 0 else "") + _round_size(abs(value))))
+
+
+def _round_size(size: float) -> str:
+    return size_text(size).replace(".0 ", " ")
 
 
 class _BytesLocator(Locator):
@@ -376,10 +377,3 @@ def _short(value: float) -> str:
 
 def _shorten(text: str, max_length: int) -> str:
     return text if len(text) <= max_length else f"{text[: max_length // 2 - 1]}…{text[-(max_length // 2) :]}"
-
-
-def _newest_only(facts: Facts) -> str | None:
-    older = facts.snapshots - len(facts.commits)
-    return (
-        f"Only the newest {len(facts.commits):,} snapshots are shown, not {older:,} older ones." if older > 0 else None
-    )

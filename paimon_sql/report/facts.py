@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -230,13 +231,21 @@ def history_of(table: Table, live_bytes: int) -> list[Commit]:
     for snapshot, change in zip(reversed(snapshots), reversed(changes), strict=True):
         if change is None:
             break  # it expired concurrently, with all older ones
-        found.append(_commit(snapshot, change, live_bytes))
+        found.append(
+            Commit(
+                snapshot.id,
+                wall_clock(snapshot.time_millis),
+                snapshot.commit_kind.value,
+                snapshot.total_record_count,
+                *change,
+                live_bytes,
+            )
+        )
         live_bytes -= change.added_bytes - change.removed_bytes
     return found[::-1]
 
 
-@dataclass(frozen=True)
-class _Change:
+class _Change(NamedTuple):
     added_files: int = 0
     added_bytes: int = 0
     removed_files: int = 0
@@ -258,17 +267,3 @@ def _count(entries: Sequence[pa.Table], kind: FileKind) -> tuple[int, int]:
     joined = pa.concat_tables(entries)
     sizes = joined.filter(pc.equal(joined["kind"], int(kind)))["file_size"]
     return len(sizes), pc.sum(sizes).as_py() or 0
-
-
-def _commit(snapshot: Snapshot, change: _Change, live_bytes: int) -> Commit:
-    return Commit(
-        snapshot.id,
-        wall_clock(snapshot.time_millis),
-        snapshot.commit_kind.value,
-        snapshot.total_record_count,
-        change.added_files,
-        change.added_bytes,
-        change.removed_files,
-        change.removed_bytes,
-        live_bytes,
-    )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -42,30 +43,22 @@ DARK = {
     "six": "#8f98a5",
 }
 """The colours of the dark theme, by role."""
-_PLACEHOLDERS = {role: f"#0{place:x}f0{place:x}e" for place, role in enumerate(LIGHT, start=1)}
 _FONT = "DejaVu Sans"
 SERIES = ("one", "two", "three", "four", "five", "six")
 """The roles of series, in order."""
 
 
-class Palette:
-    """The colours of a chart, by role."""
-
-    def __init__(self, colours: dict[str, str]) -> None:
-        self._colours = colours
-
-    def __getitem__(self, role: str) -> str:
-        return self._colours[role]
-
-    def series(self, index: int) -> str:
-        """The colour of a series by its index; colours repeat."""
-        return self._colours[SERIES[index % len(SERIES)]]
-
-
-THEMED = Palette(_PLACEHOLDERS)
+Palette: TypeAlias = Mapping[str, str]
+"""The colours of a chart, by role."""
+THEMED: Palette = {role: f"#0{place:x}f0{place:x}e" for place, role in enumerate(LIGHT, start=1)}
 """Placeholder colours for pages, which become CSS variables."""
-PRINTED = Palette(LIGHT)
+PRINTED: Palette = LIGHT
 """Colours for images."""
+
+
+def series_colour(palette: Palette, index: int) -> str:
+    """The colour of a series by its index; colours repeat."""
+    return palette[SERIES[index % len(SERIES)]]
 
 
 @contextmanager
@@ -113,7 +106,7 @@ def as_svg(figure: Figure, title: str) -> str:
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
-    for role, colour in _PLACEHOLDERS.items():
+    for role, colour in THEMED.items():
         text = text.replace(colour, f"var(--{role})")
     text = text.replace(f"'{_FONT}'", "var(--font)")
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, boolean_of
 from paimon_sql.storage.branches.management import create_branch
 
@@ -18,17 +17,14 @@ class CreateBranch(Procedure):
     summary = "Create a branch of a table: empty, or from a tag or snapshot."
     example = "CALL sys.create_branch(table => 'db.t', branch => 'dev', tag => 'before_migration')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         branch: str = required(THE_BRANCH)
         tag: str | None = optional("The tag to create it from; empty without tag and snapshot.")
         ignoreIfExists: str | None = optional("'true' to do nothing if a branch of that name exists.")  # noqa: N815
         snapshot: Long | None = optional("The snapshot to create it from.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         snapshot_id: Long | None = detail("the snapshot that it was created from; null for an empty branch")
         record_count: Long | None = detail("the records of that snapshot, before merging")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, names_of
 from paimon_sql.storage.branches.management import delete_branches
 
@@ -16,14 +15,11 @@ class DeleteBranch(Procedure):
     summary = "Delete branches with their snapshots and tags."
     example = "CALL sys.delete_branch(table => 'db.t', branch => 'dev,test')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         branch: str = required("The branch, or several separated by commas.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         deleted_branches: Long = detail("number of deleted branches")
         deleted_snapshots: Long = detail("number of their snapshots")

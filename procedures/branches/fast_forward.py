@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.branches.create_branch import THE_BRANCH
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.operations.fast_forward import fast_forward
@@ -18,14 +16,11 @@ class FastForward(Procedure):
     summary = "Replace the state of a table by that of one of its branches."
     example = "CALL sys.fast_forward(table => 'db.t', branch => 'dev')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         branch: str = required(THE_BRANCH)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         previous_snapshot_id: Long | None = detail("the latest snapshot before; null without any")
         current_snapshot_id: Long = detail("the latest snapshot now")
@@ -38,7 +33,7 @@ class FastForward(Procedure):
         note: str | None = detail("why nothing was done, or what happens to the files")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         done = fast_forward(context.table(arguments.table), arguments.branch, dry_run=dry_run)
         note = None
         if done.is_empty():
@@ -56,6 +51,6 @@ class FastForward(Procedure):
             added_snapshots=len(done.added),
             removed_tags=", ".join(done.dropped_tags) or None,
             added_tags=", ".join(done.added_tags) or None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=note,
         )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.operations.merge_branch import merge_branch
 
@@ -22,15 +20,12 @@ class MergeBranch(Procedure):
     summary = "Add the rows of one branch of an append table to another."
     example = "CALL sys.merge_branch(table => 'db.t', source_branch => 'dev')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         source_branch: str = required("The branch to read.")
         target_branch: str | None = optional("The branch to add the rows to; main by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         merged_files: Long = detail("number of added data files")
         merged_records: Long = detail("number of their rows")
@@ -40,7 +35,7 @@ class MergeBranch(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         source, target = arguments.source_branch, arguments.target_branch
         target = MAIN_BRANCH if target is None else target
         for name, value in (("source_branch", source), ("target_branch", target)):
@@ -58,6 +53,6 @@ class MergeBranch(Procedure):
             merged_records=done.rows,
             merged_bytes=done.bytes,
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=note,
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.branches.management import rename_branch
 
@@ -16,15 +15,12 @@ class RenameBranch(Procedure):
     summary = "Rename a branch."
     example = "CALL sys.rename_branch(table => 'db.t', from_branch => 'dev', to_branch => 'test')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         from_branch: str = required("The branch.")
         to_branch: str = required("Its new name.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         snapshots: Long = detail("number of its snapshots")
         tags: Long = detail("number of its tags")

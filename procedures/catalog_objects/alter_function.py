@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.catalog_objects import apply_change
-from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
@@ -22,8 +21,7 @@ class AlterFunction(Procedure):
         ' "definition": {"type": "sql", "definition": "2 * x"}}\')'
     )
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         function: str = required(THE_FUNCTION)
         change: str = required(
             'The change, as JSON; its "action" is addDefinition, updateDefinition, dropDefinition, setOption,'
@@ -31,8 +29,7 @@ class AlterFunction(Procedure):
         )
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         definitions: str | None = detail("the engines that have a definition now")
         note: str | None = detail(WHETHER_DRY_RUN)

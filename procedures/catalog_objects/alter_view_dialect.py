@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.catalog_objects import ViewSchema
-from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 _ENGINE = "spark"
@@ -19,16 +18,14 @@ class AlterViewDialect(Procedure):
     summary = "Add, replace or remove the query of a view for one engine."
     example = "CALL sys.alter_view_dialect('db.v', 'add', 'flink', 'SELECT id FROM t')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         view: str = required("The view: v, db.v or catalog.db.v.")
         action: str = required("add, update or drop.")
         engine: str | None = optional(f"The engine, such as flink; {_ENGINE} by default.")
         query: str | None = optional("The query in that engine's syntax, for add and update.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         dialects: str | None = detail("the engines that have their own query now")
         note: str | None = detail("whether this was a dry run")

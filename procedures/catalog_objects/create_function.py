@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import FunctionExistsError, InvalidInputError, PaimonError
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.catalog_objects import FunctionSchema
 from paimon_sql.format.schema.types import DataField, parse_field
-from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 THE_FUNCTION = "The function: f, db.f or catalog.db.f."
@@ -28,8 +27,7 @@ class CreateFunction(Procedure):
         ' returnParams => \'[{"id": 0, "name": "y", "type": "INT"}]\')'
     )
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         function: str = required(THE_FUNCTION)
         inputParams: str = required(f"Its parameters, as JSON: {_FIELDS}.")  # noqa: N815
         returnParams: str = required("Its return values, as JSON like the parameters.")  # noqa: N815
@@ -38,8 +36,7 @@ class CreateFunction(Procedure):
         options: str | None = optional("Its options, as 'k=v,k=v'.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         note: str | None = detail(WHETHER_DRY_RUN)
 

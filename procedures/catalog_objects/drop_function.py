@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
@@ -16,13 +15,11 @@ class DropFunction(Procedure):
     summary = "Drop a function of the catalog."
     example = "CALL sys.drop_function(`function` => 'db.twice')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         function: str = required(THE_FUNCTION)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         note: str | None = detail(WHETHER_DRY_RUN)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import COMPACTION_SKIP_EXPIRED_PARTITIONS
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, duration_of, options_of
 from paimon_sql.storage.commit.transaction import Transaction
@@ -34,9 +32,7 @@ class Compact(Procedure):
     summary = "Merge the files of a table: sorted runs of a primary-key table, small files of an append table."
     example = "CALL sys.compact(table => 'db.t', compact_strategy => 'full')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
         compact_strategy: str | None = optional(
             "full, the default, or minor, which merges only what is due and is the default of clustered tables."
@@ -52,8 +48,7 @@ class Compact(Procedure):
         buckets: str | None = optional("Only these buckets of a table with fixed buckets, as '0-3,7'.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         compacted_files: Long = detail("files that were merged")
         compacted_bytes: Long = detail("their size in bytes")
@@ -64,7 +59,6 @@ class Compact(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started = time.monotonic()
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         clustered = clusters(table)
         strategy = (arguments.compact_strategy or "").strip().lower() or ("minor" if clustered else "full")
@@ -91,39 +85,26 @@ class Compact(Procedure):
             is_given = bool((arguments.compact_strategy or "").strip())
             plan = plan_table(table, full=strategy == "full", scope=scope, asked=is_given)
             nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
-        if arguments.dry_run:
-            return [
-                self.Result(
-                    result=True,
-                    compacted_files=len(plan.files),
-                    compacted_bytes=sum(f.file_size for f in plan.files),
-                    new_files=None,
-                    new_bytes=None,
-                    snapshot_id=None,
-                    seconds=round(time.monotonic() - started, 3),
-                    note=NOTHING_DONE if plan.files else nothing,
-                )
-            ]
-        with Transaction(table) as transaction:
-            messages = transaction.staged.own(plan.run(context.executor))
-            if order is None:
-                committed = operations.compact(transaction, messages)
-            else:
-                committed = next(iter(operations.append(transaction, messages)), None)
-        before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
-        after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
-        return [
-            self.Result(
-                result=True,
-                compacted_files=len(before),
-                compacted_bytes=sum(f.file_size for f in before),
-                new_files=len(after),
-                new_bytes=sum(f.file_size for f in after),
-                snapshot_id=committed.id if committed else None,
-                seconds=round(time.monotonic() - started, 3),
-                note=None if committed else nothing,
-            )
-        ]
+        before, after, committed = plan.files, None, None
+        if not arguments.dry_run:
+            with Transaction(table) as transaction:
+                messages = transaction.staged.own(plan.run(context.executor))
+                if order is None:
+                    committed = operations.compact(transaction, messages)
+                else:
+                    committed = next(iter(operations.append(transaction, messages)), None)
+            before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
+            after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
+        yield self.Result(
+            result=True,
+            compacted_files=len(before),
+            compacted_bytes=sum(f.file_size for f in before),
+            new_files=None if after is None else len(after),
+            new_bytes=None if after is None else sum(f.file_size for f in after),
+            snapshot_id=committed.id if committed else None,
+            seconds=context.seconds(),
+            note=None if committed else NOTHING_DONE if arguments.dry_run and before else nothing,
+        )
 
 
 def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.compact.layouts.chain import (
@@ -24,15 +22,12 @@ class CompactChainTable(Procedure):
     summary = "Compact a partition of a chain table, so that reads need not merge the changes."
     example = "CALL sys.compact_chain_table(table => 'db.t', partition => 'dt=\"20250811\"')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         partition: str = required('The partition, as \'dt="20250811",hour="08"\'; columns may be left out.')
         overwrite: bool | None = optional("Whether to rewrite a partition that is compacted already.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("false if it is compacted already, or has no changes")
         compacted_partitions: Long = detail("partitions that were compacted or rewritten")
         old_files: Long = detail("files of both branches that were merged")
@@ -44,7 +39,6 @@ class CompactChainTable(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started = time.monotonic()
         spec = arguments.partition.strip()
         if not spec.strip(";"):
             raise InvalidInputError("No partition is given.", remedy="Write partition => 'dt=\"20250811\"'.")
@@ -78,6 +72,6 @@ class CompactChainTable(Procedure):
             new_files=None if dry_run else len(files),
             new_bytes=None if dry_run else sum(f.file_size for f in files),
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=note,
         )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
-from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional
+from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of, pattern_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, TableExpressions, matching_tables, options_of
 
 
 class CompactDatabase(Procedure):
@@ -23,16 +22,11 @@ class CompactDatabase(Procedure):
     summary = "Merge the files of the tables of some databases."
     example = "CALL sys.compact_database(including_databases => 'shop|web', excluding_tables => '.*_tmp')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        including_databases: str | None = optional("A regular expression for databases; all by default.")
-        including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
-        excluding_tables: str | None = optional("A regular expression for tables to exclude.")
+    class Arguments(TableExpressions, kw_only=True):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: str = column("how many tables were compacted, and how many failed")
         compacted_tables: Long = detail("tables with merged files")
         failed_tables: Long = detail("tables that failed")
@@ -46,10 +40,10 @@ class CompactDatabase(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         options_of(arguments.options)  # validate once, before the first table
-        chosen = list(_tables(context, arguments))
+        chosen = list(matching_tables(context.catalog, arguments))
         if context.work is not None:
             context.work.expect(len(chosen))
-        started, done = time.monotonic(), []
+        done = []
         for identifier in chosen:
             found = _compact(context, identifier, arguments)
             if found is not None:
@@ -69,7 +63,7 @@ class CompactDatabase(Procedure):
             compacted_bytes=sum(answer.compacted_bytes for answer in answers),
             new_files=None if dry_run else sum(answer.new_files or 0 for answer in answers),
             new_bytes=None if dry_run else sum(answer.new_bytes or 0 for answer in answers),
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             tables="\n".join(map(_line, done)) or None,
             note=nothing if not compacted else NOTHING_DONE if dry_run else None,
         )
@@ -92,19 +86,6 @@ def _line(table: _Compacted) -> str:
         return f"{table.name}: {answer.note}"
     outcome = "" if answer.new_files is None else f" into {answer.new_files}, snapshot {answer.snapshot_id}"
     return f"{table.name}: {answer.compacted_files} files{outcome}"
-
-
-def _tables(context: Context, arguments: CompactDatabase.Arguments) -> Iterator[Identifier]:
-    databases = pattern_of(arguments.including_databases, "including_databases", ".*")
-    including = pattern_of(arguments.including_tables, "including_tables", ".*")
-    excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
-    for database in context.catalog.list_databases():
-        if not databases.accepts(database):
-            continue
-        for name in context.catalog.list_tables(database):
-            full = f"{database}.{name}"
-            if including.accepts(full) and not excluding.accepts(full):
-                yield Identifier(database, name)
 
 
 def _compact(context: Context, identifier: Identifier, arguments: CompactDatabase.Arguments) -> _Compacted | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.commit import (
@@ -12,7 +10,7 @@ from paimon_sql.format.options.operations.commit import (
     MANIFEST_SORT_MAX_REWRITE_SIZE,
     MANIFEST_SORT_PARTITION_FIELD,
 )
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 
@@ -23,9 +21,7 @@ class CompactManifest(Procedure):
     summary = "Merge a table's manifests, and remove the entries of deleted files."
     example = "CALL sys.compact_manifest(table => 'db.t')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
         manifest_sort_enabled: bool | None = optional(
@@ -34,8 +30,7 @@ class CompactManifest(Procedure):
         manifest_sort_partition_field: str | None = optional("That column; the first one by default.")
         manifest_sort_max_rewrite_size: str | None = optional("Maximum size of the manifests to sort, as '256 mb'.")
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         manifests: Long = detail("manifests before")
         rewritten_manifests: Long = detail("of these, rewritten manifests")
@@ -48,7 +43,7 @@ class CompactManifest(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         options = options_of(arguments.options)
         for option, given in (
             (MANIFEST_SORT_ENABLED, arguments.manifest_sort_enabled),
@@ -77,6 +72,6 @@ class CompactManifest(Procedure):
             new_manifests=len(plan.parts),
             new_bytes=sum(m.file_size for m in compactor.written) if committed else None,
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=nothing if not plan.rewritten else NOTHING_DONE if dry_run else None,
         )

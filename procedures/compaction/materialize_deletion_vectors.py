@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.commit.transaction import Transaction
@@ -25,16 +23,13 @@ class MaterializeDeletionVectors(Procedure):
     summary = "Rewrite files of a table with data evolution without the rows that are marked as deleted."
     example = "CALL sys.materialize_deletion_vectors(table => 'db.t', where => 'dt >= ''2024-01-01''')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
         options: str | None = optional(OPTIONS)
         where: str | None = optional(WHERE)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         deleted_rows: Long = detail("removed rows that were marked as deleted")
         old_files: Long = detail("files that were replaced")
@@ -46,7 +41,7 @@ class MaterializeDeletionVectors(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         # On a write-only table, procedures do what commits do not, such as expiration.
         table = table.with_options({WRITE_ONLY.key: "false"})
@@ -74,6 +69,6 @@ class MaterializeDeletionVectors(Procedure):
             new_files=None if dry_run else len(after),
             new_bytes=None if dry_run else sum(f.file_size for f in after),
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="no rows are marked as deleted" if not tasks else NOTHING_DONE if dry_run else None,
         )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.data_files.file_groups import check_data_evolution
@@ -20,14 +18,11 @@ class ReassignRowId(Procedure):
     summary = "Reassign row ids, so that those of each partition are contiguous."
     example = "CALL sys.reassign_row_id(table => 'db.t', partitions => 'dt=2024-01-01')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: str = column("what was done, or why nothing was")
         partitions: Long = detail("partitions with reassigned row ids")
         files: Long = detail("files with these rows")
@@ -38,7 +33,7 @@ class ReassignRowId(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table)
         check_data_evolution(table, "reassigning row ids")
         snapshot = table.snapshots.latest()
@@ -58,7 +53,7 @@ class ReassignRowId(Procedure):
             rows=plan.rows if plan else 0,
             next_row_id=plan.next_row_id if plan else snapshot.next_row_id,
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=None if committed else note,
         )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
@@ -25,16 +23,13 @@ class Rescale(Procedure):
     summary = "Rewrite a table or some of its partitions with another number of buckets."
     example = "CALL sys.rescale(table => 'db.t', bucket_num => 16, partitions => 'dt=2024-01-01')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         bucket_num: Int | None = optional("The number of buckets; by default that of the option 'bucket'.")
         partitions: str | None = optional(PARTITIONS)
         where: str | None = optional(WHERE)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         rescaled_partitions: Long = detail("rewritten partitions")
         old_files: Long = detail("files that were replaced")
@@ -46,7 +41,6 @@ class Rescale(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started = time.monotonic()
         table = context.table(arguments.table)
         buckets = _target_buckets(table, arguments.bucket_num)
         chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
@@ -70,7 +64,7 @@ class Rescale(Procedure):
             new_files=None if dry_run else len(files),
             new_bytes=None if dry_run else sum(f.file_size for f in files),
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
         )
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.operations.purge import purge
 
@@ -20,13 +18,10 @@ class PurgeFiles(Procedure):
     summary = "Delete all rows of a table and its whole history, including tags and branches."
     example = "CALL sys.purge_files(table => 'db.t', dry_run => true)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: str = column("always Success")
         removed_snapshots: Long = detail("removed snapshots, including those of branches")
         removed_changelogs: Long = detail("removed changelogs of expired snapshots")
@@ -41,7 +36,7 @@ class PurgeFiles(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         done = purge(context.table(arguments.table), dry_run=dry_run)
         files = done.files
         data = len(files.data) + len(files.changelog)
@@ -57,6 +52,6 @@ class PurgeFiles(Procedure):
             deleted_metadata_files=files.count - data,
             deleted_bytes=files.bytes,
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=NOTHING_DONE if dry_run else None if had_content else "the table is empty",
         )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Int, Long, Procedure, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, instant_of
+from paimon_sql.procedures.base import Context, Int, Long, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, instant_of, positive
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.maintenance.orphans.candidates import external_roots, shared_roots
 from paimon_sql.storage.maintenance.orphans.removal import Removed, Search, find_orphans, remove_orphans
@@ -31,8 +30,7 @@ class RemoveOrphanFiles(Procedure):
     summary = "Delete the files that no snapshot, tag or branch uses."
     example = "CALL sys.remove_orphan_files(table => 'db.t', older_than => '2024-01-31 08:00:00', dry_run => true)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         table: str = required("The table; `db.*` for all tables of a database, `*.*` for all tables of the catalog.")
         older_than: str | None = optional(
             "Delete only files older than this: '2024-01-31 08:00:00' in the session's time zone; a day by default."
@@ -43,8 +41,7 @@ class RemoveOrphanFiles(Procedure):
             "distributed, the default, which uses Spark's executors if there is much to do; or local."
         )
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         deletedFileCount: Long = column("how many files were deleted")  # noqa: N815
         deletedFileTotalLenInBytes: Long = column("their size in bytes")  # noqa: N815
         data_files: Long = detail("of these, data and changelog files")
@@ -60,7 +57,7 @@ class RemoveOrphanFiles(Procedure):
         note: str = detail("which files were checked, and why others were not")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         older_than = _older_than(context, arguments.older_than)
         executor = _executor(context, arguments.mode, arguments.parallelism)
         search = Search(older_than, executor, arguments.parallelism)
@@ -89,7 +86,7 @@ class RemoveOrphanFiles(Procedure):
             unknown_files=sum(plan.listed.strange for plan in plans),
             manifests_read=sum(plan.usage_scan.manifests_read for plan in plans),
             examples="\n".join(removed.shown) or None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="; ".join(notes),
         )
 
@@ -108,13 +105,12 @@ def _older_than(context: Context, text: str | None) -> int:
 
 
 def _executor(context: Context, mode: str | None, parallelism: int | None) -> Executor:
-    if parallelism is not None and parallelism < 1:
-        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
+    tasks = positive(parallelism)
     name = (mode or "").strip().lower() or "distributed"
     if name == "distributed":
         return context.executor
     if name == "local":
-        return LocalExecutor(parallelism) if parallelism else LocalExecutor()
+        return LocalExecutor(tasks) if tasks else LocalExecutor()
     raise InvalidInputError(f"mode cannot be '{mode}'.", remedy="Use 'distributed' or 'local'.")
 
 
@@ -132,11 +128,7 @@ def _tables(context: Context, name: str) -> Iterator[Table]:
         )
     database = parts[0] if len(parts) == 2 else context.database
     for one in context.catalog.list_databases() if database == "*" else [database]:
-        yield from _all(context, one)
-
-
-def _all(context: Context, database: str) -> Iterator[Table]:
-    return (table for table in _any(context, database) if isinstance(table, Table))
+        yield from (table for table in _any(context, one) if isinstance(table, Table))
 
 
 def _any(context: Context, database: str) -> Iterator[AnyTable]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.values import DRY_RUN, positive
 from paimon_sql.storage.repair.lost_files import find_lost, remove_lost
 
 
@@ -20,14 +18,11 @@ class RemoveUnexistingFiles(Procedure):
     summary = "Remove missing data files from the metadata of a table, so that it can be read."
     example = "CALL sys.remove_unexisting_files(table => 'db.t', dry_run => true)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         dry_run: bool | None = optional(DRY_RUN)
         parallelism: Int | None = optional("The number of tasks of the search.")
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         fileName: str = column("the path of a missing file, one row per file", nullable=False)  # noqa: N815
         partition: str | None = detail("its partition, as the name of its directory; null without partitions")
         bucket: Int = detail("its bucket")
@@ -37,9 +32,7 @@ class RemoveUnexistingFiles(Procedure):
         snapshot_id: Long | None = detail("the created snapshot without it; null in a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        parallelism = arguments.parallelism
-        if parallelism is not None and parallelism < 1:
-            raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
+        parallelism = positive(arguments.parallelism)
         table = context.table(arguments.table)
         snapshot = table.snapshots.latest()
         if snapshot is None:

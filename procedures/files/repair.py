@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.repair.repair import Findings, repair
 from paimon_sql.storage.table.table import Table
@@ -30,15 +28,13 @@ class Repair(Procedure):
     summary = "Check the metadata of tables: correct hints, quarantine unreadable files, report missing ones."
     example = "CALL sys.repair(database_or_table => 'db.t')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         database_or_table: str = required(
             "Databases and tables separated by commas: db, db.t; blank for the whole catalog."
         )
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("whether no problem is left")
         tables: Long = detail("checked tables")
         repaired: Long = detail("number of repairs")
@@ -48,7 +44,7 @@ class Repair(Procedure):
         note: str | None = detail("whether this was a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         found, count = Findings(), 0
         text = arguments.database_or_table or ""
         adopted = _adopted(context, text, dry_run=dry_run)
@@ -67,7 +63,7 @@ class Repair(Procedure):
             repaired=len(found.repaired),
             problems=len(found.problems),
             findings="\n".join([*found.repaired, *found.problems]) or None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=NOTHING_DONE if dry_run else None,
         )
 

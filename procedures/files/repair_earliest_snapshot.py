@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.repair.repair import give_up_before
 
@@ -16,14 +15,11 @@ class RepairEarliestSnapshot(Procedure):
     summary = "Set the earliest snapshot after snapshots were lost."
     example = "CALL sys.repair_earliest_snapshot(table => 'db.t', snapshot_id => 12)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         snapshot_id: Long = required("The first snapshot after the gap; all later snapshots must exist.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         previous_earliest_snapshot_id: Long = column("the earliest snapshot before", nullable=False)
         current_earliest_snapshot_id: Long = column("the earliest snapshot now", nullable=False)
         given_up_snapshots: Long = detail("earlier snapshots, which can no longer be read")

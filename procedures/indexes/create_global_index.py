@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.commit.transaction import Transaction
@@ -23,17 +21,14 @@ class CreateGlobalIndex(Procedure):
     summary = "Build a global index over a column of a table with data evolution, for rows without one."
     example = "CALL sys.create_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         index_column: str = required(THE_COLUMN)
         index_type: str = required(THE_TYPE)
         partitions: str | None = optional(PARTITIONS)
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         rows: Long = detail("number of indexed rows, including deleted ones")
         new_files: Long | None = detail("created index files; null in a dry run")
@@ -44,7 +39,7 @@ class CreateGlobalIndex(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         column = index_column(table, arguments.index_column, arguments.index_type)
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
@@ -63,6 +58,6 @@ class CreateGlobalIndex(Procedure):
             new_bytes=None if dry_run else sum(f.file_size for f in files),
             old_files=len(plan.replaced),
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=nothing if not plan.tasks else NOTHING_DONE if dry_run else None,
         )

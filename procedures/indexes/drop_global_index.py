@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.indexes.create_global_index import THE_COLUMN, THE_TYPE
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
@@ -22,16 +20,13 @@ class DropGlobalIndex(Procedure):
     summary = "Drop a global index over a column, of all or of some partitions."
     example = "CALL sys.drop_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         index_column: str = required(THE_COLUMN)
         index_type: str = required(THE_TYPE)
         partitions: str | None = optional(PARTITIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         dropped_file_count: Long = column("dropped index files, also in a dry run")
         bytes: Long = detail("their size in bytes")
@@ -40,7 +35,7 @@ class DropGlobalIndex(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table)
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
         entries = index_files_of(table, arguments.index_column, arguments.index_type, chosen)
@@ -51,6 +46,6 @@ class DropGlobalIndex(Procedure):
             dropped_file_count=len(entries),
             bytes=sum(e.file.file_size for e in entries),
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="there is no such index" if not entries else NOTHING_DONE if dry_run else None,
         )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.format.metadata.manifest import entries
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
@@ -22,14 +20,11 @@ class RewriteFileIndex(Procedure):
     summary = "Build the file indexes of the options 'file-index.*' for the files of a table or partitions."
     example = "CALL sys.rewrite_file_index(table => 'db.t', where => \"dt = '2024-01-01'\")"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         where: str | None = optional(WHERE)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         written_partitions: Int = column("partitions with changed file indexes")
         written_indexes: Int = column("files with changed file indexes")
         files: Long = detail("checked files")
@@ -39,7 +34,6 @@ class RewriteFileIndex(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started = time.monotonic()
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         chosen = chosen_partitions(table, None, arguments.where, context.zone)
         live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, chosen)
@@ -54,6 +48,6 @@ class RewriteFileIndex(Procedure):
             files=len(files),
             bytes=sum(e.file.file_size for e in files),
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=nothing if not messages else NOTHING_DONE if dry_run else None,
         )

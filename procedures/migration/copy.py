@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.branches.management import with_branch
@@ -29,15 +27,13 @@ class Copy(Procedure):
     summary = "Copy a table, or some of its partitions, file by file."
     example = "CALL sys.copy(source_table => 'db.t', target_table => 'db.t_copy', where => \"dt = '2024-01-31'\")"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         source_table: str = required("The table; a branch is `t$branch_b`.")
         target_table: str = required("The table to copy to: t, db.t or catalog.db.t.")
         where: str | None = optional(WHERE)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         copied_files: Long = detail("data files that were copied")
         copied_index_files: Long = detail("index files that were copied")
@@ -50,7 +46,7 @@ class Copy(Procedure):
         note: str | None = detail("why nothing was done, or that the table was created")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         origin, name = context.locate(arguments.source_table)
         source = with_branch(origin.table(name))
         plan = plan_copy(source, chosen_partitions(source, None, arguments.where, context.zone))
@@ -76,7 +72,7 @@ class Copy(Procedure):
             partitions=plan.partitions,
             source_snapshot_id=plan.snapshot.id if plan.snapshot else None,
             snapshot_id=committed.id if committed else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="; ".join(notes) or None,
         )
 

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.procedures.base import Context, Int, Long, Procedure, StringMap, column, detail, optional, required
-from paimon_sql.procedures.migration.migrate_table import (
-    OPTIONS_MAP,
-    PARALLELISM,
-    SOURCE_TYPE,
-    Request,
-    known_tables,
-    migrate,
-    options_of_table,
-    threads_of,
-)
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.format.schema.records import Int, Long, StringMap
+from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.migration import migrate_table
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, positive
 
 
 class MigrateDatabase(Procedure):
@@ -30,17 +20,15 @@ class MigrateDatabase(Procedure):
     summary = "Migrate all tables of plain files of a database to Paimon tables."
     example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        source_type: str = required(SOURCE_TYPE)
+    class Arguments(Record, kw_only=True):
+        source_type: str = required(migrate_table.SOURCE_TYPE)
         database: str = required("The database of Spark's own catalog.")
         options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
-        options_map: StringMap | None = optional(OPTIONS_MAP)
-        parallelism: Int | None = optional(PARALLELISM)
+        options_map: StringMap | None = optional(migrate_table.OPTIONS_MAP)
+        parallelism: Int | None = optional(migrate_table.PARALLELISM)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: str = column("how many tables were migrated, and how many failed")
         migrated_tables: Long = detail("migrated tables")
         failed_tables: Long = detail("tables that failed")
@@ -52,10 +40,10 @@ class MigrateDatabase(Procedure):
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
-        options = options_of_table(arguments.options, arguments.options_map)
-        threads = threads_of(arguments.parallelism)
-        plain, kind = known_tables(context, arguments.source_type)
+        dry_run = bool(arguments.dry_run)
+        options = migrate_table.options_of_table(arguments.options, arguments.options_map)
+        threads = positive(arguments.parallelism)
+        plain, kind = migrate_table.known_tables(context, arguments.source_type)
         if kind != "hive":
             raise InvalidInputError(
                 f"A database cannot be a directory of {kind} files.", remedy="Use source_type => 'hive'."
@@ -65,9 +53,8 @@ class MigrateDatabase(Procedure):
         done, failed, lines = [], 0, []
         for name in names:
             source = f"{database}.{name}"
-            request = Request(kind, source, None, options, keep=False, threads=threads, dry_run=dry_run)
             try:
-                migrated = migrate(context, request)
+                migrated = migrate_table.migrate(context, kind, source, options, threads=threads, dry_run=dry_run)
             except (PaimonError, OSError) as error:
                 failed += 1
                 lines.append(f"{source}: failed: {error}")
@@ -82,7 +69,7 @@ class MigrateDatabase(Procedure):
             migrated_files=sum(len(m.source.files) for m in done),
             migrated_bytes=sum(m.source.bytes for m in done),
             migrated_records=sum(m.records for m in done),
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             tables="\n".join(lines) or None,
             note=note,
         )

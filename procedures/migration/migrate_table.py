@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from paimon_sql import errors
 from paimon_sql.catalog.identifier import MAIN_BRANCH
 from paimon_sql.catalog.table_types import writable
-from paimon_sql.errors import (
-    CommitUnknownError,
-    DatabaseExistsError,
-    InvalidInputError,
-    InvalidOptionError,
-    PaimonError,
-    UnsupportedError,
-)
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
+from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.procedures.base import (
-    Context,
-    Int,
-    Long,
-    PlainTables,
-    Procedure,
-    StringMap,
-    column,
-    detail,
-    optional,
-    required,
-)
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
-from paimon_sql.storage.copy.migration import (
-    PlainTable,
-    check_target,
-    examine,
-    migrate_files,
-    schema_of,
-    undo_migration,
-)
+from paimon_sql.procedures.base import Context, PlainTables, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of, positive
+from paimon_sql.storage.copy import migration
 from paimon_sql.storage.file_formats.registry import format_names
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.schema.validation import validate_schema
@@ -64,8 +39,7 @@ class MigrateTable(Procedure):
     summary = "Migrate a table of plain Parquet, ORC or Avro files to a Paimon table without rewriting its rows."
     example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
+    class Arguments(Record, kw_only=True):
         source_type: str = required(SOURCE_TYPE)
         table: str = required("The source: db.t of Spark's own catalog, or a directory.")
         options: str | None = optional("Options of the new table, as 'k=v,k=v'.")
@@ -75,8 +49,7 @@ class MigrateTable(Procedure):
         parallelism: Int | None = optional(PARALLELISM)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         target: str = detail("the target table")
         migrated_files: Long = detail("number of moved or copied files")
@@ -88,19 +61,17 @@ class MigrateTable(Procedure):
         note: str = detail("what happened to the source")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         keep = arguments.delete_origin is False
         done = migrate(
             context,
-            Request(
-                arguments.source_type,
-                arguments.table,
-                arguments.target_table,
-                options_of_table(arguments.options, arguments.options_map),
-                keep=keep,
-                threads=threads_of(arguments.parallelism),
-                dry_run=dry_run,
-            ),
+            arguments.source_type,
+            arguments.table,
+            options_of_table(arguments.options, arguments.options_map),
+            target_name=arguments.target_table,
+            keep=keep,
+            threads=positive(arguments.parallelism),
+            dry_run=dry_run,
         )
         note = NOTHING_DONE if dry_run else f"{done.source.name} {'keeps its files' if keep else 'was dropped'}"
         yield self.Result(
@@ -111,29 +82,16 @@ class MigrateTable(Procedure):
             migrated_records=done.records,
             partitions=done.partitions,
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=note,
         )
-
-
-@dataclass(frozen=True)
-class Request:
-    """The arguments of one migration."""
-
-    source_type: str
-    source: str
-    target: str | None
-    options: Mapping[str, str]
-    keep: bool
-    threads: int
-    dry_run: bool
 
 
 @dataclass(frozen=True)
 class Migrated:
     """The result of a migration, also of a dry run."""
 
-    source: PlainTable
+    source: migration.PlainTable
     target: str
     records: int
     partitions: int
@@ -148,21 +106,10 @@ def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[
     """
     options = options_of(text) | checked_options(given or {})
     if PRIMARY_KEY.key in options:
-        raise InvalidOptionError(
+        raise errors.InvalidOptionError(
             "Migrated tables cannot have a primary key.", key=PRIMARY_KEY.key, remedy="Leave it out."
         )
     return options
-
-
-def threads_of(parallelism: int | None) -> int:
-    """The number of files to move concurrently.
-
-    Raises:
-        InvalidInputError: the number is not positive.
-    """
-    if parallelism is not None and parallelism < 1:
-        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
-    return parallelism or _THREADS
 
 
 def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
@@ -174,75 +121,93 @@ def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
     """
     kind = source_type.strip().lower()
     if kind not in ("hive", *format_names()):
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"source_type cannot be '{source_type}'.", remedy="Use 'hive', or the format of a directory's files."
         )
     if context.plain_tables is None:
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             "Tables of plain files can be migrated only in a Spark session.",
             remedy="Run CALL sys.migrate_table in SQL.",
         )
     return context.plain_tables, kind
 
 
-def migrate(context: Context, request: Request) -> Migrated:
+def migrate(
+    context: Context,
+    source_type: str,
+    source_name: str,
+    options: Mapping[str, str],
+    *,
+    target_name: str | None = None,
+    keep: bool = False,
+    threads: int | None,
+    dry_run: bool,
+) -> Migrated:
     """Migrate one table.
+
+    Args:
+        context: the environment of the call.
+        source_type: the type of the source.
+        source_name: the table or directory.
+        options: the options of a new table.
+        target_name: the target; None for the name of the source.
+        keep: whether the source is kept.
+        threads: the number of files to move concurrently; None for the default.
+        dry_run: whether nothing is changed.
 
     Raises:
         PaimonError: the table cannot be migrated; nothing was changed.
     """
-    plain, kind = known_tables(context, request.source_type)
-    target_name = request.target or _same_name(request.source)
-    catalog, identifier = context.locate(target_name)
+    plain, kind = known_tables(context, source_type)
+    catalog, identifier = context.locate(target_name or _same_name(source_name))
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
-        raise InvalidInputError(f"{identifier} is not a table that files can be added to.")
+        raise errors.InvalidInputError(f"{identifier} is not a table that files can be added to.")
     if catalog.host.is_used_outside(identifier):
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{catalog.name}.{identifier} is the name of a table that is not a Paimon table.",
             remedy="Use another target_table, and ALTER TABLE .. RENAME TO after the migration.",
         )
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = writable(catalog.table(identifier)) if exists else None
-    if target is not None and not request.dry_run:
-        undo_migration(target, plain.directories(kind, request.source))  # files of an interrupted migration
-    source = plain.table(kind, request.source, target)
+    if target is not None and not dry_run:
+        migration.undo_migration(target, plain.directories(kind, source_name))  # files of an interrupted migration
+    source = plain.table(kind, source_name, target)
     if target is not None:
-        check_target(source, target)
-    schema = target.schema if target is not None else _schema(source, request.options)
+        migration.check_target(source, target)
+    schema = target.schema if target is not None else _schema(source, options)
     name = f"{catalog.name}.{identifier}"
     # Check all files before anything is created.
     draft = target or Table(name, f"{source.name}", source.file_io, schema)
-    messages = examine(source, draft, context.executor)
+    messages = migration.examine(source, draft, context.executor)
     records = sum(f.row_count for m in messages for f in m.new_files)
     partitions = len({m.partition for m in messages})
-    if request.dry_run:
+    if dry_run:
         return Migrated(source, name, records, partitions, None)
     if target is None:
-        with suppress(DatabaseExistsError):
+        with suppress(errors.DatabaseExistsError):
             catalog.create_database(identifier.database, {})
         target = catalog.create_table(identifier, schema)
     try:
-        committed = migrate_files(
-            source, target, messages, context.executor, keep=request.keep, threads=request.threads
-        )
-    except CommitUnknownError:
+        workers = threads or _THREADS
+        committed = migration.migrate_files(source, target, messages, context.executor, keep=keep, threads=workers)
+    except errors.CommitUnknownError:
         raise
-    except PaimonError:
+    except errors.PaimonError:
         directories = list(dict.fromkeys(parent_of(f.path) for f in source.files))
-        if not exists and target.snapshots.latest_id() is None and not undo_migration(target, directories):
-            with suppress(PaimonError):
+        if not exists and target.snapshots.latest_id() is None and not migration.undo_migration(target, directories):
+            with suppress(errors.PaimonError):
                 catalog.drop_table(identifier)
         raise
-    if not request.keep:
+    if not keep:
         source.drop()
     return Migrated(source, name, records, partitions, committed)
 
 
-def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
-    schema = schema_of(source, options)
+def _schema(source: migration.PlainTable, options: Mapping[str, str]) -> TableSchema:
+    schema = migration.schema_of(source, options)
     validate_schema(schema)
     if bucket_mode(schema).has_buckets:
-        raise InvalidOptionError(
+        raise errors.InvalidOptionError(
             "Migrated tables cannot have buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
         )
     return schema
@@ -251,5 +216,5 @@ def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
 def _same_name(source: str) -> str:
     """The default target of a table of Spark's own catalog; a directory has none."""
     if "/" in source:
-        raise InvalidInputError(f"The directory {source} has no name.", remedy="Specify target_table.")
+        raise errors.InvalidInputError(f"The directory {source} has no name.", remedy="Specify target_table.")
     return ".".join(source.split(".")[-2:])

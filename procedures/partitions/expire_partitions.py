@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.format.options import Option
-from paimon_sql.format.options.table.partition import (
-    PARTITION_EXPIRATION_MAX_NUM,
-    PARTITION_EXPIRATION_STRATEGY,
-    PARTITION_EXPIRATION_TIME,
-    PARTITION_TIMESTAMP_FORMATTER,
-    PARTITION_TIMESTAMP_PATTERN,
-)
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.format.options.table import partition as partition_options
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.maintenance.partitions.expiration import (
     PartitionExpiration,
@@ -22,11 +15,11 @@ from paimon_sql.storage.maintenance.partitions.expiration import (
 )
 
 _OPTIONS: dict[str, Option[object]] = {
-    "expiration_time": PARTITION_EXPIRATION_TIME,
-    "timestamp_formatter": PARTITION_TIMESTAMP_FORMATTER,
-    "timestamp_pattern": PARTITION_TIMESTAMP_PATTERN,
-    "expire_strategy": PARTITION_EXPIRATION_STRATEGY,
-    "max_expires": PARTITION_EXPIRATION_MAX_NUM,
+    "expiration_time": partition_options.PARTITION_EXPIRATION_TIME,
+    "timestamp_formatter": partition_options.PARTITION_TIMESTAMP_FORMATTER,
+    "timestamp_pattern": partition_options.PARTITION_TIMESTAMP_PATTERN,
+    "expire_strategy": partition_options.PARTITION_EXPIRATION_STRATEGY,
+    "max_expires": partition_options.PARTITION_EXPIRATION_MAX_NUM,
 }
 _SHOWN = 3
 
@@ -39,9 +32,7 @@ class ExpirePartitions(Procedure):
         "CALL sys.expire_partitions(table => 'db.t', expiration_time => '30 d', timestamp_formatter => 'yyyyMMdd')"
     )
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         expiration_time: str | None = optional("How long to retain a partition, as '30 d'.")
         timestamp_formatter: str | None = optional("The format of the time in the values, as 'yyyy-MM-dd'.")
         timestamp_pattern: str | None = optional("How the time is composed of the columns, as '$dt $hour:00:00'.")
@@ -52,8 +43,7 @@ class ExpirePartitions(Procedure):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         expired_partitions: str = column("the values, as dt=2024-01-31, hour=8, one row per partition")
         record_count: Long = detail("number of records in its files, before merging")
         file_count: Long = detail("number of its files")

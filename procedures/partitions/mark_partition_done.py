@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import partition_directories
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
@@ -17,14 +16,11 @@ class MarkPartitionDone(Procedure):
     summary = "Announce partitions as complete."
     example = "CALL sys.mark_partition_done(table => 'db.t', partitions => 'dt=2024-01-30;dt=2024-01-31')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         partitions: str = required("The partitions, as 'dt=x,h=1;dt=y,h=2'.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         marked_partitions: Long = detail("number of marked partitions")
         directories: str = detail("their directories, relative to the table's")

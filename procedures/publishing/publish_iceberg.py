@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_STORAGE
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, optional
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.iceberg import is_published, metadata_folder, publish
 
@@ -18,13 +17,10 @@ class PublishIceberg(Procedure):
     summary = "Publish the latest snapshot of a table to Iceberg readers."
     example = "CALL sys.publish_iceberg(table => 'db.t')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         published: bool = column("whether metadata was written", nullable=False)
         snapshot_id: Long | None = column("the published snapshot; null without one")
         metadata_folder: str = column("the location of the Iceberg metadata")

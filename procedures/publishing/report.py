@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, optional
 from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.report.facts import Orphans, facts_of
@@ -25,9 +23,7 @@ class Report(Procedure):
     summary = "Write an HTML page with charts of a table's state."
     example = "CALL sys.report(table => 'db.t', path => '/tmp/t.html')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         path: str | None = optional(
             "The file, or a directory for it; by default `<db>.<table>-report.html` in the current directory."
         )
@@ -35,8 +31,7 @@ class Report(Procedure):
         orphans: bool | None = optional("Whether to search for orphan files, which lists all directories.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         path: str = column("the file", nullable=False)
         charts: Int = column("number of charts", nullable=False)
         bytes: Long = column("its size in bytes", nullable=False)
@@ -49,7 +44,6 @@ class Report(Procedure):
         # Deferred: drawing takes half a second to import, which other procedures do not need.
         from paimon_sql.report.page import html_of, images_of
 
-        started = time.monotonic()
         table = context.table(arguments.table)
         page = _page_path(arguments.path, f"{table.name.partition('.')[2] or table.name}-report.html")
         directory = None if arguments.images is None else _local(arguments.images, "images").absolute()
@@ -67,7 +61,7 @@ class Report(Procedure):
             bytes=len(data),
             images=str(directory) if directory else None,
             advice="\n".join(advice for _, advice in facts.advice) or None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="dry run, nothing was written" if arguments.dry_run else None,
         )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
 from paimon_sql.procedures.refresher import RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
@@ -27,14 +26,11 @@ class RefreshMaterializedTable(Procedure):
     summary = "Refresh a materialized table."
     example = "CALL sys.refresh_materialized_table(table => 'db.daily', partitions => 'dt=2024-01-01')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         table: str = column("the table")
         mode: str = column("FULL, INCREMENTAL, or NONE if nothing was due")
         partitions: str | None = column("the partitions; null for the whole table")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
@@ -12,7 +11,7 @@ from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import Context, Procedure, column, optional
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable
 from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
-from paimon_sql.procedures.values import DRY_RUN, pattern_of
+from paimon_sql.procedures.values import DRY_RUN, TableExpressions, matching_tables
 from paimon_sql.storage.materialized.definition import definition_of
 from paimon_sql.storage.materialized.refresh import is_due, last_refresh
 
@@ -29,20 +28,15 @@ class RefreshMaterializedTables(Procedure):
     summary = "Refresh the due materialized tables, in order of their dependencies."
     example = "CALL sys.refresh_materialized_tables(including_databases => 'shop|web')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        including_databases: str | None = optional("A regular expression for databases; all by default.")
-        including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
-        excluding_tables: str | None = optional("A regular expression for tables to exclude.")
+    class Arguments(TableExpressions, kw_only=True):
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
     class Result(RefreshMaterializedTable.Result):
         mode: str = column("FULL, INCREMENTAL, NONE if nothing was due, SKIPPED or FAILED")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         refresher = context.require_refresher()
-        chosen = _chosen(context, arguments)
+        chosen = [i for i in matching_tables(context.catalog, arguments) if context.catalog.has_materialized(i)]
         if context.work is not None:
             context.work.expect(len(chosen))
         for identifier in _ordered(context, refresher, chosen):
@@ -50,20 +44,6 @@ class RefreshMaterializedTables(Procedure):
             if context.work is not None:
                 context.work.advance()
             yield self.Result.of(identifier, done)
-
-
-def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) -> list[Identifier]:
-    """The materialized tables that match the expressions, sorted by name."""
-    databases = pattern_of(arguments.including_databases, "including_databases", ".*")
-    including = pattern_of(arguments.including_tables, "including_tables", ".*")
-    excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
-    found = []
-    for database in context.catalog.list_databases():
-        for name in context.catalog.list_tables(database) if databases.accepts(database) else ():
-            full, identifier = f"{database}.{name}", Identifier(database, name)
-            if including.accepts(full) and not excluding.accepts(full) and context.catalog.has_materialized(identifier):
-                found.append(identifier)
-    return found
 
 
 def _ordered(context: Context, refresher: Refresher, chosen: list[Identifier]) -> list[Identifier]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.table import TYPE
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.object_tables import object_location, refresh
@@ -20,13 +18,10 @@ class RefreshObjectTable(Procedure):
     summary = "Update an object table's list of files."
     example = "CALL sys.refresh_object_table(table => 'db.t')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         file_number: Long = column("number of files")
         added_files: Long = detail("number of added files")
         removed_files: Long = detail("number of removed files")
@@ -38,7 +33,7 @@ class RefreshObjectTable(Procedure):
         note: str | None = detail("why there is no new snapshot")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table)
         if table.options.get(TYPE) != "object-table":
             raise UnsupportedError(
@@ -58,6 +53,6 @@ class RefreshObjectTable(Procedure):
             bytes=found.bytes,
             location=location,
             snapshot_id=found.snapshot.id if found.snapshot else None,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=note,
         )

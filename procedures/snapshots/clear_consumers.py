@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, pattern_of
 
 
@@ -15,15 +14,12 @@ class ClearConsumers(Procedure):
     summary = "Remove consumers by regular expression; all of them without one."
     example = "CALL sys.clear_consumers(table => 'db.t', includingConsumers => 'app-.*')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         includingConsumers: str | None = optional("A regular expression for those to remove; empty means all.")  # noqa: N815
         excludingConsumers: str | None = optional("A regular expression for those to keep.")  # noqa: N815
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         removed_consumers: Long = detail("number of removed consumers")
         names: str | None = detail("their names; null without any")

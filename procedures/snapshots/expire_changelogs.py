@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_changelogs
 from paimon_sql.storage.retention.policy import changelog_retention_of
@@ -20,9 +18,7 @@ class ExpireChangelogs(Procedure):
     summary = "Expire changelogs of expired snapshots, and delete the files that only they use."
     example = "CALL sys.expire_changelogs(table => 'db.t', retain_max => 100, retain_min => 10)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         retain_max: Int | None = optional("Maximum number of snapshots and changelogs to retain.")
         retain_min: Int | None = optional("Minimum number to retain.")
         older_than: str | None = optional(OLDER_THAN)
@@ -30,8 +26,7 @@ class ExpireChangelogs(Procedure):
         delete_all: bool | None = optional("Expire all that no consumer needs; not with the other limits.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         deleted_changelogs_count: Int = column("number of expired changelogs", nullable=False)
         first_expired_changelog: Long | None = detail("the first of them")
         last_expired_changelog: Long | None = detail("the last of them")
@@ -45,7 +40,7 @@ class ExpireChangelogs(Procedure):
         note: str | None = detail("why no more were expired")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, now = time.monotonic(), current_millis()
+        now = current_millis()
         dry_run, everything = bool(arguments.dry_run), bool(arguments.delete_all)
         bounds = ("retain_max", "retain_min", "older_than", "max_deletes")
         if everything and any(getattr(arguments, name) is not None for name in bounds):
@@ -74,6 +69,6 @@ class ExpireChangelogs(Procedure):
             deleted_bytes=files.bytes,
             earliest_changelog=done.earliest,
             latest_changelog=done.latest,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note="; ".join(part for part in (NOTHING_DONE if dry_run else "", retained_note) if part) or None,
         )

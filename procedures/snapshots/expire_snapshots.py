@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.retention.policy import retention_of
@@ -22,9 +20,7 @@ class ExpireSnapshots(Procedure):
     summary = "Expire old snapshots, and delete the files that only they use."
     example = "CALL sys.expire_snapshots(table => 'db.t', retain_max => 20, retain_min => 10)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         retain_max: Int | None = optional("Maximum number of snapshots to retain; at least retain_min.")
         retain_min: Int | None = optional("Minimum number of snapshots to retain.")
         older_than: str | None = optional(OLDER_THAN)
@@ -32,8 +28,7 @@ class ExpireSnapshots(Procedure):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         deleted_snapshots_count: Int = column("number of expired snapshots", nullable=False)
         first_expired_snapshot: Long | None = detail("the first of them")
         last_expired_snapshot: Long | None = detail("the last of them")
@@ -49,7 +44,7 @@ class ExpireSnapshots(Procedure):
         note: str | None = detail("why no more snapshots were expired")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, now, dry_run = time.monotonic(), current_millis(), bool(arguments.dry_run)
+        now, dry_run = current_millis(), bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         retention = retention_of(
             table.options,
@@ -76,6 +71,6 @@ class ExpireSnapshots(Procedure):
             expired_changelogs=done.changelogs,
             earliest_snapshot=done.earliest,
             latest_snapshot=done.latest,
-            seconds=round(time.monotonic() - started, 3),
+            seconds=context.seconds(),
             note=f"dry run, nothing was deleted; {note}" if dry_run else note,
         )

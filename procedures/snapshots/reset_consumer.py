@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 
@@ -16,15 +15,12 @@ class ResetConsumer(Procedure):
     summary = "Set the next snapshot of a consumer, or remove it."
     example = "CALL sys.reset_consumer(table => 'db.t', consumerId => 'app-1', nextSnapshotId => 12)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         consumerId: str = required("The consumer's name.")  # noqa: N815
         nextSnapshotId: Long | None = optional("The snapshot that it reads next; if omitted, the consumer is removed.")  # noqa: N815
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         previous_snapshot_id: Long | None = detail("its next snapshot before; null for a new consumer")
         removed: bool = detail("whether it was removed")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.snapshots.rollback import RollbackResult, rollback_to_snapshot, rollback_to_tag
 
@@ -17,16 +16,13 @@ class Rollback(Procedure):
     summary = "Roll a table back to a snapshot or tag, and remove later snapshots."
     example = "CALL sys.rollback(table => 'db.t', version => '7')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         version: str | None = optional("A snapshot ID, or else a tag.")
         snapshot: Long | None = optional("A snapshot ID.")
         tag: str | None = optional("A tag, even if its name is a number.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         previous_snapshot_id: Long = column("the latest snapshot before", nullable=False)
         current_snapshot_id: Long = column("the latest snapshot now", nullable=False)
         removed_snapshots: Long = detail("number of removed later snapshots")

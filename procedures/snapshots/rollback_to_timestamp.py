@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, optional, required
 from paimon_sql.procedures.snapshots.rollback import Rollback, rollback_record
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_time
@@ -17,9 +16,7 @@ class RollbackToTimestamp(Procedure):
     summary = "Roll a table back to its last snapshot at or before a time."
     example = "CALL sys.rollback_to_timestamp(table => 'db.t', timestamp => 1735689600000)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         timestamp: Long = required("Milliseconds since the epoch.")
         dry_run: bool | None = optional(DRY_RUN)
 

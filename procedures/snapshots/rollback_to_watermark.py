@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, optional, required
 from paimon_sql.procedures.snapshots.rollback import Rollback, rollback_record
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_watermark
@@ -17,9 +16,7 @@ class RollbackToWatermark(Procedure):
     summary = "Roll a table back to its first snapshot that reached a watermark."
     example = "CALL sys.rollback_to_watermark(table => 'db.t', watermark => 1735689600000)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         watermark: Long = required("The watermark in milliseconds.")
         dry_run: bool | None = optional(DRY_RUN)
 

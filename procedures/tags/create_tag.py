@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import format_duration
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 
@@ -24,16 +23,13 @@ class CreateTag(Procedure):
     summary = "Create a tag, which retains a snapshot."
     example = "CALL sys.create_tag(table => 'db.t', tag => 'before_migration', time_retained => '7 d')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         snapshot: Long | None = optional("The snapshot; the latest by default.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         snapshot_id: Long | None = detail(SNAPSHOT_KEPT)
         record_count: Long | None = detail(RECORDS_KEPT)

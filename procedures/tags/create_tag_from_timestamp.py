@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.metadata.snapshot import Tag
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import (
-    RECORDS_KEPT,
-    RETAINED,
-    SNAPSHOT_KEPT,
-    THE_TAG,
-    WHY_NOTHING,
-    retention,
-)
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING, retention
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_time
@@ -27,16 +19,13 @@ class CreateTagFromTimestamp(Procedure):
     summary = "Create a tag of the first snapshot that was committed at or after a time."
     example = "CALL sys.create_tag_from_timestamp(table => 'db.t', tag => 'monday', timestamp => 1735516800000)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         timestamp: Long | None = optional("The time, in milliseconds since the epoch; mandatory.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         tagName: str = column("the tag's name")  # noqa: N815
         snapshot: Long = column(SNAPSHOT_KEPT)
         commit_time: Long = column("when the snapshot was committed, in milliseconds since the epoch")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, optional, required
 from paimon_sql.procedures.tags.create_tag import THE_TAG
 from paimon_sql.procedures.tags.create_tag_from_timestamp import CreateTagFromTimestamp, found_record
 from paimon_sql.procedures.values import DRY_RUN, duration_of
@@ -19,9 +18,7 @@ class CreateTagFromWatermark(Procedure):
     summary = "Create a tag of the first snapshot that reached a watermark."
     example = "CALL sys.create_tag_from_watermark(table => 'db.t', tag => 'monday', watermark => 1735516800000)"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         watermark: Long = required("The watermark in milliseconds.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
 from paimon_sql.procedures.tags.create_tag import WHY_NOTHING
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, names_of
 from paimon_sql.storage.maintenance.tags.management import delete_tags
@@ -17,14 +16,11 @@ class DeleteTag(Procedure):
     summary = "Delete tags, and the files that only they use."
     example = "CALL sys.delete_tag(table => 'db.t', tag => 'draft,old')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         tag: str = required("The tag, or several separated by commas.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         deleted_tags: Long = detail("number of deleted tags")
         unknown_tags: str | None = detail("names without a tag; null without any")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, instant_of
 from paimon_sql.storage.maintenance.tags.management import delete_tags, expired_tags
 
@@ -17,16 +16,13 @@ class ExpireTags(Procedure):
     summary = "Delete expired tags, and the files that only they use."
     example = "CALL sys.expire_tags(table => 'db.t', older_than => '2024-01-31 08:00:00')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         older_than: str | None = optional(
             "Also delete all tags created before: '2024-01-31 08:00:00' in the session's time zone."
         )
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         expired_tags: str = column("the tag's name, one row per tag; or that there is none")
         snapshot_id: Long | None = detail("the snapshot of the tag")
         deleted_files: Long = detail("deleted files that only the tag used")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure, optional, required
+from paimon_sql.procedures.base import Context, OfTable, Procedure, optional, required
 from paimon_sql.procedures.tags.create_tag import THE_TAG, CreateTag, tag_record
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.maintenance.tags.management import rename_tag
@@ -17,9 +16,7 @@ class RenameTag(Procedure):
     summary = "Rename a tag."
     example = "CALL sys.rename_tag(table => 'db.t', tag => 'draft', target_tag => 'release')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         target_tag: str = required("Its new name.")
         dry_run: bool | None = optional(DRY_RUN)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.format.options.operations.snapshot import TAG_AUTOMATIC_CREATION, TAG_TIME_EXPIRE_ENABLED
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure, column, detail, optional, required
+from paimon_sql.procedures.base import Context, OfTable, Procedure, Record, column, detail, optional
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.tags.automatic_creation import execute_plan, plan_automatic_tags
 from paimon_sql.storage.maintenance.tags.management import delete_tags, expired_tags
@@ -18,13 +17,10 @@ class TriggerTagAutomaticCreation(Procedure):
     summary = "Create the automatic tags that are due, and delete expired ones."
     example = "CALL sys.trigger_tag_automatic_creation(table => 'db.t')"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        table: str = required(THE_TABLE)
+    class Arguments(OfTable, kw_only=True):
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
+    class Result(Record):
         result: bool = column("always true")
         created_tags: str | None = detail("the created tags; null without any")
         deleted_tags: str | None = detail("the deleted tags, which were too many or had expired; null without any")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.format.schema.records import Long, column
@@ -25,7 +23,6 @@ class AllPartitions(CatalogTable):
     summary = "One row per partition of each partitioned table."
     is_listed = True
 
-    @dataclass(frozen=True)
     class Row(OfTable):
         partition_name: str | None = column("dt=x/h=1")
         record_count: Long | None = column("records in live files, before merging")
@@ -42,9 +39,6 @@ class AllPartitions(CatalogTable):
         if not table.schema.partition_keys:
             return None
         found = Partitions().rows(table)
-        columns = {
-            "partition_name": found["partition"],
-            "last_file_creation_time": epoch_millis(found["last_update_time"]),
-        }
-        names = [f.name for f in self.columns[len(NAMES) :]]
-        return pa.table([columns[name] if name in columns else found[name] for name in names], names=names)
+        found = found.append_column("partition_name", found["partition"])
+        found = found.append_column("last_file_creation_time", epoch_millis(found["last_update_time"]))
+        return found.select([f.name for f in self.columns[len(NAMES) :]])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.format.schema.records import column
@@ -21,7 +19,6 @@ class AllTableOptions(CatalogTable):
     summary = "One row per table option that is set."
     is_listed = True
 
-    @dataclass(frozen=True)
     class Row(OfTable):
         key: str | None = column("name of the option")
         value: str | None = column("its value")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.catalog.identifier import Identifier
@@ -25,7 +23,6 @@ class AllTables(CatalogTable):
     summary = "One row per table."
     is_listed = True
 
-    @dataclass(frozen=True)
     class Row(OfTable):
         table_type: str | None = column("the option type; table by default", default=None)
         partitioned: bool | None = column("whether it has partition columns", default=None)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.format.options.engines.catalog import CATALOG_OPTIONS_TABLE_ENABLED
-from paimon_sql.format.schema.records import column
+from paimon_sql.format.schema.records import Record, column
 from paimon_sql.system_tables.base import CatalogTable, View
 
 _SECRET = re.compile(r"secret|password|token|credential|access[-._]?key", re.IGNORECASE)
@@ -24,8 +23,7 @@ class CatalogOptions(CatalogTable):
     summary = "One row per option of the catalog."
     is_listed = True
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         key: str = column("name of the option")
         value: str = column("its value")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.catalog.catalog import Catalog
@@ -27,7 +25,6 @@ class MaterializedTables(CatalogTable):
 
     summary = "One row per materialized table."
 
-    @dataclass(frozen=True)
     class Row(OfTable):
         definition_query: str | None = column("its query, with qualified names")
         freshness: str | None = column("the max age of its rows, as in FRESHNESS")

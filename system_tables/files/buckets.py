@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
-from paimon_sql.format.schema.records import Int, Long, Timestamp, column
+from paimon_sql.format.schema.records import Int, Long, Record, Timestamp, column
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
@@ -19,8 +17,7 @@ class Buckets(SystemTable):
 
     summary = "One row per bucket with files."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         partition: str | None = column("partition values, {} without partitions")
         bucket: Int = column("bucket number")
         record_count: Long = column("records in live files")
@@ -48,13 +45,12 @@ def summed(entries: pa.Table, keys: list[str]) -> pa.Table:
         The keys; ``row_count_sum``, ``file_size_sum``, ``file_name_count``, ``creation_time_millis_max`` and
         ``total_buckets_last`` (of the file that was committed last).
     """
-    selected = entries.select([*keys, "row_count", "file_size", "file_name", "creation_time_millis", "total_buckets"])
-    return selected.group_by(keys, use_threads=False).aggregate(
-        [
-            ("row_count", "sum"),
-            ("file_size", "sum"),
-            ("file_name", "count"),
-            ("creation_time_millis", "max"),
-            ("total_buckets", "last"),
-        ]
-    )
+    aggregates = {
+        "row_count": "sum",
+        "file_size": "sum",
+        "file_name": "count",
+        "creation_time_millis": "max",
+        "total_buckets": "last",
+    }
+    selected = entries.select([*keys, *aggregates])
+    return selected.group_by(keys, use_threads=False).aggregate(list(aggregates.items()))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
 
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
-from paimon_sql.format.schema.records import Int, Long, column
+from paimon_sql.format.schema.records import Int, Long, Record, column
 from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.table.table import Table
@@ -25,8 +24,7 @@ class FileIndexes(SystemTable):
 
     summary = "One row per file index of a column in a data file of the snapshot."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         partition: str | None = column("partition values, {} without partitions")
         bucket: Int = column("bucket number")
         file_path: str = column("the data file")

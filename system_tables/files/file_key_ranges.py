@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.format.schema.records import Long, column
@@ -18,7 +16,6 @@ class FileKeyRanges(SystemTable):
 
     summary = "One row per data file of the snapshot, with its range of keys."
 
-    @dataclass(frozen=True)
     class Row(DataFile):
         first_row_id: Long | None = column("row id of the first row, with row tracking")
 

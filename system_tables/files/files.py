@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +12,7 @@ from paimon_sql.format.layout.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.records import Int, Long, Strings, Timestamp, column
+from paimon_sql.format.schema.records import Int, Long, Record, Strings, Timestamp, column
 from paimon_sql.process import share
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -33,8 +32,7 @@ _columns_seen = share(lambda: Cache[Hashable, pa.Array](_MAX_CACHED_BYTES, weigh
 """Columns by the state of their table."""
 
 
-@dataclass(frozen=True)
-class DataFile:
+class DataFile(Record):
     """The columns about a data file that every list of them has."""
 
     partition: str | None = column("partition values, {} without partitions")
@@ -54,7 +52,6 @@ class Files(SystemTable):
 
     summary = "One row per data file of the snapshot."
 
-    @dataclass(frozen=True)
     class Row(DataFile):
         null_value_counts: str = column("nulls per column")
         min_value_stats: str = column("min value per column")

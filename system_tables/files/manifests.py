@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.manifest import ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.records import Long, column
+from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import snapshot_to_read
@@ -23,8 +22,7 @@ class Manifests(SystemTable):
 
     summary = "One row per manifest of the snapshot."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         file_name: str = column("manifest file")
         file_size: Long = column("size of the manifest")
         num_added_files: Long = column("ADD entries in it")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.schema.records import Int, Long, Timestamp, column
+from paimon_sql.format.schema.records import Int, Long, Record, Timestamp, column
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.index_files import index_entries
@@ -28,8 +26,7 @@ class Partitions(SystemTable):
 
     summary = "One row per partition with files."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         partition: str | None = column("dt=x/h=1; empty string without partitions")
         record_count: Long = column("records in live files, before merging")
         file_size_in_bytes: Long = column("size of the live files")
@@ -71,8 +68,6 @@ def deleted_records(table: Table) -> dict[bytes, int | None]:
     for entry in index_entries(table, snapshot):
         if entry.file.index_type != DELETION_VECTORS_INDEX:
             continue
-        counts = [v.cardinality for v in entry.file.deletion_vectors or ()]
-        before = found.get(entry.partition, 0)
-        known = None if before is None or None in counts else before + sum(c or 0 for c in counts)
-        found[entry.partition] = known
+        counts = [found.get(entry.partition, 0), *(v.cardinality for v in entry.file.deletion_vectors or ())]
+        found[entry.partition] = None if None in counts else sum(c or 0 for c in counts)
     return found

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.records import column
+from paimon_sql.format.schema.records import Record, column
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
@@ -43,8 +42,7 @@ class Summary(SystemTable):
 
     summary = "One row per metric of the table's health."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         metric: str = column("name of the metric")
         value: str | None = column("the value as text; null if unknown")
         number: float | None = column("the value as a number; sizes in bytes")
@@ -57,7 +55,7 @@ class Summary(SystemTable):
         indexes = index_entries(table, latest)
         layout = layout_of(table, live, indexes)
         space = None
-        if _asks_for_space(predicate):
+        if _needs_space(predicate):
             space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
         return self.of_records(figures_of(table, seen, latest, layout, space))
 
@@ -80,7 +78,7 @@ def figures_of(
     return found
 
 
-def _asks_for_space(predicate: Predicate | None) -> bool:
+def _needs_space(predicate: Predicate | None) -> bool:
     condition = conjuncts_on(predicate, ["metric"])
     if condition is None:
         return True

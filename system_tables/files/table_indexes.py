@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import Annotated
 
 import pyarrow as pa
 
 from paimon_sql.format.metadata.index_manifest import IndexFileMeta
-from paimon_sql.format.schema.records import Int, Long, column
+from paimon_sql.format.schema.records import Int, Long, Record, column
 from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, IntType, RowType, string_type
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -31,8 +31,7 @@ class TableIndexes(SystemTable):
 
     summary = "One row per index file of the snapshot."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         partition: str | None = column("partition values, {} without partitions")
         bucket: Int = column("bucket number")
         index_type: str = column("HASH, DELETION_VECTORS, or the type of a global index")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.format.schema.records import column
+from paimon_sql.format.schema.records import Record, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 
@@ -15,8 +14,7 @@ class AggregationFields(SystemTable):
 
     summary = "One row per column of the table."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         field_name: str = column("the column")
         field_type: str = column("its type")
         function: str | None = column("the values of its options fields.<name>.*")

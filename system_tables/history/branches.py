@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.format.schema.records import Timestamp, column
+from paimon_sql.format.schema.records import Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
@@ -16,8 +15,7 @@ class Branches(SystemTable):
 
     summary = "One row per branch."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         branch_name: str = column("name; main is not listed")
         create_time: Timestamp = column("when it was created")
 

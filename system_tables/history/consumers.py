@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.format.schema.records import Long, column
+from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 
@@ -15,8 +14,7 @@ class Consumers(SystemTable):
 
     summary = "One row per consumer."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         consumer_id: str = column("name")
         next_snapshot_id: Long = column("snapshot that it reads next; this and later ones do not expire")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
-from paimon_sql.format.schema.records import Long, StringMap, Timestamp, column
+from paimon_sql.format.schema.records import Long, Record, StringMap, Timestamp, column
 from paimon_sql.format.schema.types import BigIntType, MapType, string_type
 from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.formatting import wall_clock
@@ -22,8 +21,7 @@ class MaintenanceRuns(CatalogTable):
 
     summary = "One row per maintenance run, the oldest first."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         started_at: Timestamp = column("when it began")
         catalog_name: str = column("the name of the catalog in the session that ran it")
         database_name: str | None = column("the database; null for runs on several")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.schema.records import Long, Timestamp, column
+from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.execution.metrics import MetricKey, process_metrics
 from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.formatting import wall_clock
@@ -23,8 +22,7 @@ class Metrics(CatalogTable):
 
     summary = "One row per metric of each table of the catalog that this process used."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         database_name: str = column("the table's database")
         table_name: str = column("the table")
         branch: str = column("its branch")

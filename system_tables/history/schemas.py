@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.format.schema.records import Long, Timestamp, column
+from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
@@ -17,8 +16,7 @@ class Schemas(SystemTable):
 
     summary = "One row per schema version."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         schema_id: Long = column("number of the version, from 0")
         fields: str = column("JSON array of the fields: id, name, type, description, default")
         partition_keys: str = column("JSON array of names")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.format.schema.records import Long, Timestamp, column
+from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
@@ -16,8 +15,7 @@ class Snapshots(SystemTable):
 
     summary = "One row per retained snapshot."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         snapshot_id: Long = column("number of the snapshot, from 1")
         schema_id: Long = column("schema it was written with")
         commit_user: str = column("identity of the writer")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from paimon_sql.format.schema.records import Long, column
+from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.table.statistics import statistics_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
@@ -17,8 +16,7 @@ class Statistics(SystemTable):
 
     summary = "One row, after ANALYZE TABLE."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         snapshot_id: Long = column("snapshot that was analyzed")
         schema_id: Long = column("its schema")
         mergedRecordCount: Long | None = column("rows after merging")  # noqa: N815

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 
-from paimon_sql.format.schema.records import Long, Timestamp, column
+from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
@@ -17,8 +16,7 @@ class Tags(SystemTable):
 
     summary = "One row per tag."
 
-    @dataclass(frozen=True)
-    class Row:
+    class Row(Record):
         tag_name: str = column("name")
         snapshot_id: Long = column("snapshot of the tag")
         schema_id: Long = column("schema of that snapshot")

@@ -38,12 +38,9 @@ class AuditLog(ScannedTable):
 
 def numbered(table: Table) -> tuple[DataField, ...]:
     """The column of sequence numbers, if the table's options enable it."""
-    is_enabled = table.schema.has_key and table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED)
-    return (
-        (DataField(-1, SEQUENCE_NUMBER.name, SEQUENCE_NUMBER.type.as_nullable(), "sequence number of the row"),)
-        if is_enabled
-        else ()
-    )
+    if not table.schema.has_key or not table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED):
+        return ()
+    return (DataField(-1, SEQUENCE_NUMBER.name, SEQUENCE_NUMBER.type.as_nullable(), "sequence number of the row"),)
 
 
 def read_with_kinds(table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> ReadTask:

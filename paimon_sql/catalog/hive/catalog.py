@@ -6,25 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError, with_site
 from paimon_sql.catalog.hive.entries import Entries, ViewsInMetastore
 from paimon_sql.catalog.hive.environment import HiveLock, HivePartitions, LockSettings
 from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
-from paimon_sql.catalog.hive.layout.tables import InDescriptors, InProperties, TableStruct, plain
+from paimon_sql.catalog.hive.layout.tables import InProperties, Locations, TableStruct, plain
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import LocatedTable, absolute_warehouse, check_same
-from paimon_sql.errors import (
-    CorruptFileError,
-    InvalidInputError,
-    InvalidOptionError,
-    NoSuchTableError,
-    PaimonError,
-    TableExistsError,
-    UnsupportedError,
-)
+from paimon_sql.catalog.warehouse import LocatedTable, check_same, lists_partitions, remove_first_schema
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import (
@@ -46,8 +38,6 @@ from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
-_LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
-
 
 class HiveCatalog(ViewsInMetastore):
     """Databases, tables and views are entries of Hive's metastore; a table's entry has its location.
@@ -61,11 +51,10 @@ class HiveCatalog(ViewsInMetastore):
 
     def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         options = with_site(name, options)
-        warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **warehouse}, host)
+        super().__init__(name, options, host)
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
-        self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else InDescriptors()
+        self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else Locations()
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(metastore, options)
         self._synced = bool(TableOptions(self.options).get(SYNC_ALL_PROPERTIES))
@@ -137,7 +126,7 @@ class HiveCatalog(ViewsInMetastore):
             before, moves = self.locations.of(entry), tables.is_paimon(entry) and not tables.is_external(entry)
             wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
             if moves and self._io(wanted).exists(wanted):
-                raise TableExistsError(
+                raise errors.TableExistsError(
                     f"Table {self.name}.{source} cannot be renamed to {target}: {wanted} already exists.",
                     name=str(target),
                 )
@@ -149,7 +138,7 @@ class HiveCatalog(ViewsInMetastore):
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is not None and not tables.is_paimon(entry) and self._is_ours(entry):
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"Table {self.name}.{identifier} is a format table, whose definition is managed by Hive.",
                 remedy="ALTER it in Hive.",
             )
@@ -172,7 +161,7 @@ class HiveCatalog(ViewsInMetastore):
             return super().alter_table(identifier, described)
         except BaseException:
             if was_updated:
-                with suppress(PaimonError, OSError):
+                with suppress(errors.PaimonError, OSError):
                     self._adopted(identifier, dry_run=False)
             raise
 
@@ -183,7 +172,7 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
             self.any_table(identifier)  # raises what is missing
-            raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
+            raise errors.NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
         return entry
 
     def _place(self, identifier: Identifier) -> LocatedTable | None:
@@ -200,7 +189,7 @@ class HiveCatalog(ViewsInMetastore):
             # While a table is renamed or dropped its entry may exist briefly without its files.
             if identifier.branch != MAIN_BRANCH or self.entries.get(identifier.database, identifier.table) != entry:
                 return None
-            raise CorruptFileError(
+            raise errors.CorruptFileError(
                 f"Hive's metastore has a table {self.name}.{identifier}, but its files are missing",
                 path=location,
                 remedy="Restore them from a copy, or DROP TABLE.",
@@ -228,11 +217,7 @@ class HiveCatalog(ViewsInMetastore):
         existing = schemas.latest()
         if existing is not None:
             if not tables.is_external(entry):
-                raise InvalidInputError(
-                    f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
-                    " is not registered in the catalog.",
-                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
-                )
+                raise self._unregistered(identifier, location)
             check_same(existing, schema, location)
             self._describe(entry, existing, location)
             self._add(identifier, entry)
@@ -246,7 +231,11 @@ class HiveCatalog(ViewsInMetastore):
         try:
             self._add(identifier, entry)
         except BaseException:
-            self._remove_schema(identifier, schemas, location)
+            with suppress(errors.PaimonError):
+                # Unless the entry was added after all.
+                found = self.entries.get(identifier.database, identifier.table)
+                if found is None or self.locations.of(found) != location:
+                    remove_first_schema(schemas, location)
             raise
 
     def _add(self, identifier: Identifier, entry: TableStruct) -> None:
@@ -269,7 +258,7 @@ class HiveCatalog(ViewsInMetastore):
         if now == before and before != wanted:
             if not move_directory(self._io(before), before, wanted):
                 problem = f"The files of {target} remain in {before}: {wanted} already exists."
-                raise TableExistsError(problem, name=str(target))
+                raise errors.TableExistsError(problem, name=str(target))
             self.locations.place(entry, wanted)
             self.entries.alter(target.database, target.table, entry)
             self._relist_partitions(target, anew=True)
@@ -289,10 +278,10 @@ class HiveCatalog(ViewsInMetastore):
         cascade = bool(entry.partitionKeys) and bool(TableOptions(self.options).get(ALTER_TABLE_CASCADE))
         try:
             self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keep)
-        except InvalidInputError as error:
+        except errors.InvalidInputError as error:
             if "incompatible" not in error.message:
                 raise
-            raise InvalidInputError(
+            raise errors.InvalidInputError(
                 error.message,
                 remedy="Set hive.metastore.disallow.incompatible.col.type.changes to false in Hive's metastore.",
             ) from error
@@ -303,7 +292,6 @@ class HiveCatalog(ViewsInMetastore):
         self.entries.fit(entry)
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
-        """Update the metastore by the files in a table's directory; return what was done, None for nothing."""
         entry = self.entries.get(identifier.database, identifier.table)
         location = self.table_location(identifier)
         schema = SchemaManager(self._io(location), location).latest()
@@ -313,7 +301,7 @@ class HiveCatalog(ViewsInMetastore):
             if not dry_run:
                 new = self._new_entry(identifier, self._kind(schema))
                 self._describe(new, schema, location)
-                with suppress(TableExistsError):
+                with suppress(errors.TableExistsError):
                     self._add(identifier, new)
                 self._relist_partitions(identifier)
             return "it was registered; its files were in the warehouse, but not in the catalog."
@@ -335,11 +323,11 @@ class HiveCatalog(ViewsInMetastore):
         """Refuse to change whether partitions are listed, for Hive cannot change a table's partition columns."""
 
         def shown(schema: TableSchema) -> tuple[str | None, ...]:
-            listed = schema.partition_keys if tables.is_partitioned(schema) else ()
+            listed = schema.partition_keys if lists_partitions(schema) else ()
             return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
 
         if shown(before) != shown(after):
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 "Options that decide how Hive's metastore lists partitions can be set only when a table is created.",
                 key=METASTORE_TAG_TO_PARTITION.key,
             )
@@ -352,15 +340,6 @@ class HiveCatalog(ViewsInMetastore):
         if tables.is_view(entry):
             raise self._taken_by_view(identifier)
         raise self._taken_table(identifier)
-
-    def _remove_schema(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:
-        """Delete the schema of a table whose entry was refused, unless the entry was added after all."""
-        with suppress(PaimonError):
-            entry = self.entries.get(identifier.database, identifier.table)
-            if entry is None or self.locations.of(entry) != location:
-                schemas.directory.file_io.delete(schemas.directory.path(0))
-                schemas.directory.file_io.delete_dir(schemas.directory.directory)
-                schemas.directory.file_io.delete_dir(location)
 
     def _lock(self, identifier: Identifier) -> TableLock:
         if not self.takes_locks:

@@ -213,8 +213,7 @@ class _Pool:
         """Return an exclusive connection, and whether it is new."""
         while True:
             with self._lock:
-                pooled = self._idle.get(metastore)
-                connection = pooled.pop() if pooled else None
+                connection = pooled.pop() if (pooled := self._idle.get(metastore)) else None
             if connection is None:
                 return metastore.connected(), True
             if connection.is_usable(metastore.idle_seconds):
@@ -233,10 +232,9 @@ class _Pool:
 
     def close(self) -> None:
         """Close all connections; in a forked child they stay open in its parent."""
-        connections = [c for pooled in self._idle.values() for c in pooled]
-        self._idle.clear()
-        for connection in connections:
-            connection.close()
+        while self._idle:
+            for connection in self._idle.popitem()[1]:
+                connection.close()
 
 
 _pool = share(_Pool, leave=_Pool.close)

@@ -6,28 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from pymetastore.hive_metastore.ttypes import (
-    ClientCapabilities,
-    ClientCapability,
-    Database,
-    EnvironmentContext,
-    GetTableRequest,
-    GetTablesRequest,
-)
+from pymetastore.hive_metastore import ttypes
 
 from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError
+from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.column_types import LOCAL_TIMESTAMP, paimon_type
-from paimon_sql.catalog.hive.layout.tables import (
-    COMMENT,
-    VIEW,
-    DatabaseStruct,
-    Locations,
-    TableStruct,
-    columns,
-    is_view,
-    new_entry,
-    plain,
-)
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.warehouse import RegisteredCatalog
 from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
@@ -37,7 +20,7 @@ from paimon_sql.storage.file_io import FileIO, file_io_of
 
 _AT_ONCE = 300
 # Without it Hive refuses to list a database with such a table.
-_CAPABILITIES = ClientCapabilities(values=[ClientCapability.INSERT_ONLY_TABLES])
+_CAPABILITIES = ttypes.ClientCapabilities(values=[ttypes.ClientCapability.INSERT_ONLY_TABLES])
 
 
 @dataclass(frozen=True)
@@ -50,10 +33,10 @@ class Entries:
         """The names of all databases, sorted."""
         return sorted(self.metastore.call("get_all_databases"))
 
-    def database(self, name: str) -> DatabaseStruct | None:
+    def database(self, name: str) -> tables.DatabaseStruct | None:
         """A database; None if it does not exist."""
         try:
-            found: DatabaseStruct = self.metastore.call("get_database", name)
+            found: tables.DatabaseStruct = self.metastore.call("get_database", name)
             return found
         except MissingEntryError:
             return None
@@ -62,20 +45,20 @@ class Entries:
         """The names of all tables and views of a database, sorted."""
         return sorted(self.metastore.call("get_all_tables", database))
 
-    def all(self, database: str) -> list[TableStruct]:
+    def all(self, database: str) -> list[tables.TableStruct]:
         """All tables and views of a database, sorted by name."""
         names, found = self.names(database), []
         for start in range(0, len(names), _AT_ONCE):
             batch = names[start : start + _AT_ONCE]
-            request = GetTablesRequest(dbName=database, tblNames=batch, capabilities=_CAPABILITIES)
+            request = ttypes.GetTablesRequest(dbName=database, tblNames=batch, capabilities=_CAPABILITIES)
             found += self.metastore.call("get_table_objects_by_name_req", request).tables
         return sorted(found, key=lambda entry: str(entry.tableName))
 
-    def get(self, database: str, name: str) -> TableStruct | None:
+    def get(self, database: str, name: str) -> tables.TableStruct | None:
         """A table or view; None if it does not exist."""
         try:
-            request = GetTableRequest(dbName=database, tblName=name, capabilities=_CAPABILITIES)
-            found: TableStruct = self.metastore.call("get_table_req", request).table
+            request = ttypes.GetTableRequest(dbName=database, tblName=name, capabilities=_CAPABILITIES)
+            found: tables.TableStruct = self.metastore.call("get_table_req", request).table
             return found
         except MissingEntryError:
             return None
@@ -85,14 +68,14 @@ class Entries:
         """Whether this Hive has TIMESTAMP WITH LOCAL TIME ZONE (since version 3)."""
         return self.metastore.knows("get_catalogs")
 
-    def fit(self, entry: TableStruct) -> TableStruct:
+    def fit(self, entry: tables.TableStruct) -> tables.TableStruct:
         """Replace column types of an entry that this Hive lacks, in place, and return the entry."""
         for column in (*entry.sd.cols, *(entry.partitionKeys or ())):
             if LOCAL_TIMESTAMP in column.type and not self.has_zoned_timestamps:
                 column.type = column.type.replace(LOCAL_TIMESTAMP, "timestamp")
         return entry
 
-    def add(self, entry: TableStruct) -> None:
+    def add(self, entry: tables.TableStruct) -> None:
         """Add a table or view; EntryExistsError if it exists."""
         self.metastore.call("create_table", entry)
 
@@ -100,11 +83,11 @@ class Entries:
         self,
         database: str,
         name: str,
-        entry: TableStruct,
+        entry: tables.TableStruct,
         *,
         cascade: bool = False,
         keep_statistics: bool = True,
-        said: Mapping[str, str] | None = None,
+        extra: Mapping[str, str] | None = None,
     ) -> None:
         """Replace an entry; MissingEntryError if it does not exist.
 
@@ -114,16 +97,11 @@ class Entries:
             entry: the new entry, which may have another name.
             cascade: whether its partitions get its columns.
             keep_statistics: whether Hive does not update its statistics.
-            said: additional properties of the call.
+            extra: additional properties of the call.
         """
-        properties = {
-            **(said or {}),
-            "DO_NOT_UPDATE_STATS": str(keep_statistics).lower(),
-            **({"CASCADE": "true"} if cascade else {}),
-        }
-        self.metastore.call(
-            "alter_table_with_environment_context", database, name, entry, EnvironmentContext(properties=properties)
-        )
+        properties = {**(extra or {}), "DO_NOT_UPDATE_STATS": str(keep_statistics).lower()}
+        context = ttypes.EnvironmentContext(properties=properties | ({"CASCADE": "true"} if cascade else {}))
+        self.metastore.call("alter_table_with_environment_context", database, name, entry, context)
 
     def drop(self, database: str, name: str) -> bool:
         """Drop a table or view without its files; False if it does not exist."""
@@ -146,7 +124,7 @@ class DatabasesInMetastore(RegisteredCatalog):
     """
 
     entries: Entries
-    locations: Locations
+    locations: tables.Locations
 
     def list_databases(self) -> list[str]:
         return self.entries.databases()
@@ -156,17 +134,13 @@ class DatabasesInMetastore(RegisteredCatalog):
 
     def database_properties(self, database: str) -> dict[str, str]:
         found = self._database(database)
-        stored = {
-            _LOCATION: self.locations.of_database(found),
-            _COMMENT: found.description,
-            _OWNER: found.ownerName,
-        }
+        stored = {_LOCATION: self.locations.of_database(found), _COMMENT: found.description, _OWNER: found.ownerName}
         return {**(found.parameters or {}), **{k: v for k, v in stored.items() if v}}
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
-        location = plain(properties.get(_LOCATION)) or super()._database_path(database.lower())
-        entry: DatabaseStruct = Database(
+        location = tables.plain(properties.get(_LOCATION)) or super()._database_path(database.lower())
+        entry: tables.DatabaseStruct = ttypes.Database(
             name=database.lower(),
             description=properties.get(_COMMENT),
             parameters={k: v for k, v in properties.items() if k not in (_LOCATION, _COMMENT, _OWNER)},
@@ -183,7 +157,7 @@ class DatabasesInMetastore(RegisteredCatalog):
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
         found = self._database(database)
-        if _LOCATION in changes and plain(changes[_LOCATION]) != self.locations.of_database(found):
+        if _LOCATION in changes and tables.plain(changes[_LOCATION]) != self.locations.of_database(found):
             raise InvalidInputError(f"Database {database} cannot be moved.", remedy="Leave LOCATION out.")
         if _COMMENT in changes:
             found.description = changes[_COMMENT] or ""
@@ -197,7 +171,7 @@ class DatabasesInMetastore(RegisteredCatalog):
         found.ownerName = changes.get(_OWNER, found.ownerName)
         self.entries.metastore.call("alter_database", database, found)
 
-    def _database(self, name: str) -> DatabaseStruct:
+    def _database(self, name: str) -> tables.DatabaseStruct:
         """The entry of a database; NoSuchDatabaseError if it does not exist."""
         while (found := self.entries.database(name)) is None:
             self._require(name)
@@ -208,10 +182,10 @@ class DatabasesInMetastore(RegisteredCatalog):
         location = None if found is None else self.locations.of_database(found)
         return location or super()._database_path(database.lower())
 
-    def _new_entry(self, identifier: Identifier, kind: str) -> TableStruct:
+    def _new_entry(self, identifier: Identifier, kind: str) -> tables.TableStruct:
         """A new entry of a table type, without columns."""
-        names = identifier.database.lower(), identifier.object_name.lower()
-        return new_entry(*names, self.entries.metastore.user, kind)
+        database, name = identifier.database.lower(), identifier.object_name.lower()
+        return tables.new_entry(database, name, self.entries.metastore.user, kind)
 
     def _io(self, location: str) -> FileIO:
         """The file system of a location."""
@@ -229,7 +203,7 @@ class ViewsInMetastore(DatabasesInMetastore):
 
     def list_views(self, database: str) -> list[str]:
         self._require(database)
-        return sorted(self.entries.metastore.call("get_tables_by_type", database, "*", VIEW))
+        return sorted(self.entries.metastore.call("get_tables_by_type", database, "*", tables.VIEW))
 
     def view_exists(self, identifier: Identifier) -> bool:
         return self._view(identifier) is not None
@@ -242,7 +216,7 @@ class ViewsInMetastore(DatabasesInMetastore):
         return ViewSchema(
             fields=tuple(DataField(i, c.name, paimon_type(c.type), c.comment) for i, c in enumerate(entry.sd.cols)),
             query=entry.viewExpandedText or entry.viewOriginalText,
-            comment=options.pop(COMMENT, None),
+            comment=options.pop(tables.COMMENT, None),
             options=options,
         )
 
@@ -278,35 +252,35 @@ class ViewsInMetastore(DatabasesInMetastore):
         self._refuse_others(target)
         existing = self.entries.get(target.database, target.table)
         if existing is not None:
-            if is_view(existing):
+            if tables.is_view(existing):
                 raise self._taken_view(target)
             raise self._taken_table(target)
         entry.dbName, entry.tableName = target.database.lower(), target.table.lower()
         self._put(source, entry)
 
-    def _view(self, identifier: Identifier) -> TableStruct | None:
+    def _view(self, identifier: Identifier) -> tables.TableStruct | None:
         found = self.entries.get(identifier.database, identifier.object_name)
-        return found if found is not None and is_view(found) else None
+        return found if found is not None and tables.is_view(found) else None
 
-    def _put(self, identifier: Identifier, entry: TableStruct) -> None:
+    def _put(self, identifier: Identifier, entry: tables.TableStruct) -> None:
         try:
             self.entries.alter(identifier.database, identifier.object_name, entry)
         except MissingEntryError:
             raise self._no_view(identifier) from None
 
-    def _entry(self, identifier: Identifier, view: ViewSchema) -> TableStruct:
+    def _entry(self, identifier: Identifier, view: ViewSchema) -> tables.TableStruct:
         others = sorted(engine for engine, query in view.dialects.items() if query != view.query)
         if others:
             raise UnsupportedError(
                 f"View {self.name}.{identifier} cannot have a separate query for {', '.join(others)}: Hive's"
                 " metastore stores one query per view."
             )
-        entry = self._new_entry(identifier, VIEW)
+        entry = self._new_entry(identifier, tables.VIEW)
         entry.parameters = dict(view.options)
         if view.comment is not None:
-            entry.parameters[COMMENT] = view.comment
+            entry.parameters[tables.COMMENT] = view.comment
         entry.viewOriginalText = entry.viewExpandedText = view.query
         entry.sd.inputFormat, entry.sd.outputFormat = _INPUT, _OUTPUT
         entry.sd.serdeInfo.serializationLib = _SERDE
-        entry.sd.cols = columns(view.fields)
+        entry.sd.cols = tables.columns(view.fields)
         return self.entries.fit(entry)

@@ -11,19 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pymetastore.hive_metastore.ttypes import (
-    AddPartitionsRequest,
-    CheckLockRequest,
-    LockComponent,
-    LockLevel,
-    LockRequest,
-    LockState,
-    LockType,
-    NoSuchLockException,
-    Partition,
-    PartitionEventType,
-    UnlockRequest,
-)
+from pymetastore.hive_metastore import ttypes
 
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError
 from paimon_sql.catalog.hive.entries import Entries
@@ -62,7 +50,7 @@ class LockSettings:
 
 @dataclass(frozen=True)
 class HiveLock(TableLock):
-    """The lock of a table and its branches; the metastore expires abandoned locks."""
+    """The lock of a table and its branches; the metastore expires abandoned locks (Paimon: `HiveCatalogLock`)."""
 
     settings: LockSettings
     table: Identifier
@@ -78,23 +66,23 @@ class HiveLock(TableLock):
 
     def _acquire(self, name: Identifier) -> int:
         """Wait for the lock; return its id."""
-        component = LockComponent(
-            type=LockType.EXCLUSIVE, level=LockLevel.TABLE, dbname=name.database, tablename=name.object_name
-        )
+        kind = {"type": ttypes.LockType.EXCLUSIVE, "level": ttypes.LockLevel.TABLE}
+        component = ttypes.LockComponent(**kind, dbname=name.database, tablename=name.object_name)
         component.operationType = None  # as of Hive's LOCK TABLE; the default is for transactions
-        request = LockRequest(component=[component], user=self.settings.metastore.user, hostname=socket.gethostname())
+        user, host = self.settings.metastore.user, socket.gethostname()
+        request = ttypes.LockRequest(component=[component], user=user, hostname=host)
         started, wait = time.monotonic(), _FIRST_WAIT
         response = self.settings.metastore.call("lock", request)
         lock_id = int(response.lockid)
         try:
-            while response.state == LockState.WAITING and time.monotonic() - started < self.settings.timeout:
+            while response.state == ttypes.LockState.WAITING and time.monotonic() - started < self.settings.timeout:
                 wait = min(wait * 2, self.settings.longest_wait)
                 time.sleep(wait * random.uniform(0.5, 1))
-                response = self.settings.metastore.call("check_lock", CheckLockRequest(lockid=lock_id))
+                response = self.settings.metastore.call("check_lock", ttypes.CheckLockRequest(lockid=lock_id))
         except BaseException:
             self._release(lock_id)
             raise
-        if response.state == LockState.ACQUIRED:
+        if response.state == ttypes.LockState.ACQUIRED:
             return lock_id
         self._release(lock_id)
         raise CommitConflictError(
@@ -105,7 +93,7 @@ class HiveLock(TableLock):
     def _release(self, lock_id: int) -> None:
         """Release the lock; if that fails, it expires."""
         try:
-            self.settings.metastore.call("unlock", UnlockRequest(lockid=lock_id))
+            self.settings.metastore.call("unlock", ttypes.UnlockRequest(lockid=lock_id))
         except PaimonError as error:
             _LOG.warning("Lock %d of Hive's metastore could not be released: %s", lock_id, error)
 
@@ -121,12 +109,12 @@ class _Acquired(HeldLock):
     def confirm(self) -> None:
         try:
             # The call is also a heartbeat: it restarts the lock's timeout.
-            response = self.metastore.call("check_lock", CheckLockRequest(lockid=self.lock_id))
+            response = self.metastore.call("check_lock", ttypes.CheckLockRequest(lockid=self.lock_id))
         except CatalogUnavailableError as error:
-            if not isinstance(error.__cause__, NoSuchLockException):
+            if not isinstance(error.__cause__, ttypes.NoSuchLockException):
                 raise
         else:
-            if response.state == LockState.ACQUIRED:
+            if response.state == ttypes.LockState.ACQUIRED:
                 return
         raise CommitConflictError(
             f"The lock of {self.name} in Hive's metastore expired while it was held.",
@@ -162,7 +150,7 @@ class HivePartitions(PartitionRegistry):
             return
         now, entries = int(time.time()), []
         for spec in partitions:
-            partition = Partition(
+            partition = ttypes.Partition(
                 dbName=entry.dbName,
                 tableName=entry.tableName,
                 values=list(spec.values()),
@@ -175,7 +163,7 @@ class HivePartitions(PartitionRegistry):
             self.locations.place(partition, f"{self.folder}/{path}")
             entries.append(partition)
         for start in range(0, len(entries), _AT_ONCE):
-            request = AddPartitionsRequest(
+            request = ttypes.AddPartitionsRequest(
                 dbName=entry.dbName,
                 tblName=entry.tableName,
                 parts=entries[start : start + _AT_ONCE],
@@ -196,5 +184,5 @@ class HivePartitions(PartitionRegistry):
         return [tuple(p.values) for p in found]
 
     def mark_done(self, partition: Mapping[str, str]) -> None:
-        arguments = self.database, self.table, dict(partition), PartitionEventType.LOAD_DONE
+        arguments = self.database, self.table, dict(partition), ttypes.PartitionEventType.LOAD_DONE
         self.entries.metastore.call("markPartitionForEvent", *arguments)

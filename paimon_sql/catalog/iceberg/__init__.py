@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from paimon_sql.catalog.kinds import hive, rest
-from paimon_sql.catalog.kinds.base import module_of_extra
+from paimon_sql.catalog.kinds.base import of_extra
 from paimon_sql.format.options.table.iceberg import HIVE_CATALOG, REST_CATALOG
 from paimon_sql.storage.iceberg.registration import REGISTRATIONS, Registration
 from paimon_sql.storage.table.table import Table
 
 
-def _of_extra(extra: str, kind: str, client: str) -> Callable[[Table], Registration]:
-    """A kind whose client is an extra of this package, imported when a table is registered."""
-
-    def made(table: Table) -> Registration:
-        module = module_of_extra(f"{__name__}.{extra}", extra, client, table.name)
-        registration: Registration = getattr(module, kind)(table)
-        return registration
-
-    return made
+def _registration(kind: str, extra: str, client: str, table: Table) -> Registration:
+    """The registration of a table by a client that is an extra of this package, imported only then."""
+    registration: Registration = of_extra(f"{__name__}.{extra}:{kind}", extra, client, table.name)(table)
+    return registration
 
 
-REGISTRATIONS[HIVE_CATALOG] = _of_extra("hive", "HiveRegistration", hive.CLIENT)
-REGISTRATIONS[REST_CATALOG] = _of_extra("rest", "RestRegistration", rest.CLIENT)
+REGISTRATIONS[HIVE_CATALOG] = partial(_registration, "HiveRegistration", "hive", hive.CLIENT)
+REGISTRATIONS[REST_CATALOG] = partial(_registration, "RestRegistration", "rest", rest.CLIENT)

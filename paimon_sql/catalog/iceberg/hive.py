@@ -32,6 +32,8 @@ _ICEBERG = "ICEBERG"
 class HiveRegistration:
     """Entries of Hive's metastore with the location of the table's Iceberg metadata.
 
+    Paimon: `IcebergHiveMetadataCommitter`.
+
     Args:
         table: the table, whose options name the metastore.
 
@@ -42,12 +44,8 @@ class HiveRegistration:
     def __init__(self, table: Table) -> None:
         self._table = table
         options = table.options
-        option_values = {
-            URI.key: options.get(METADATA_ICEBERG_URI),
-            HIVE_CONF_DIR.key: options.get(METADATA_ICEBERG_HIVE_CONF_DIR),
-        }
-        given = {key: value for key, value in option_values.items() if value}
-        found = with_site(table.name, given)
+        given = {URI: METADATA_ICEBERG_URI, HIVE_CONF_DIR: METADATA_ICEBERG_HIVE_CONF_DIR}
+        found = with_site(table.name, {k.key: value for k, option in given.items() if (value := options.get(option))})
         if not found.get(URI.key):
             raise InvalidOptionError(
                 f"{table.name}: the Hive metastore for Iceberg's readers is not configured.",
@@ -96,17 +94,15 @@ class HiveRegistration:
         keep = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
         skip_archive = self._table.options.get(METADATA_ICEBERG_GLUE_SKIP_ARCHIVE)
         extra = {"skipAWSGlueArchive": str(skip_archive).lower()}
-        self._entries.alter(
-            database, name, self._entries.fit(entry), cascade=True, keep_statistics=bool(keep), said=extra
-        )
+        self._entries.fit(entry)
+        self._entries.alter(database, name, entry, cascade=True, keep_statistics=bool(keep), extra=extra)
 
     def _describe(self, entry: TableStruct, location: str) -> None:
-        parameters = dict(entry.parameters or {})
-        if (before := parameters.get(_LOCATION)) and before != location:
-            parameters[_PREVIOUS] = before
-        skip_statistics = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
-        parameters |= {KIND: _ICEBERG, _LOCATION: location, "DO_NOT_UPDATE_STATS": str(skip_statistics).lower()}
-        entry.parameters = parameters
+        entry.parameters = dict(entry.parameters or {})
+        if (before := entry.parameters.get(_LOCATION)) and before != location:
+            entry.parameters[_PREVIOUS] = before
+        skips = str(self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)).lower()
+        entry.parameters |= {KIND: _ICEBERG, _LOCATION: location, "DO_NOT_UPDATE_STATS": skips}
         entry.sd.cols = self._columns()
 
     def _columns(self) -> list[ColumnStruct]:

@@ -1,8 +1,4 @@
-"""Registration of tables in Iceberg's REST catalogs, which have their own table metadata.
-
-An unknown table is registered by its metadata file. Later the catalog gets updates with the differences. If these
-cannot be expressed, as after a rollback, the table is registered anew.
-"""
+"""Registration of tables in Iceberg's REST catalogs, which have their own table metadata."""
 
 from __future__ import annotations
 
@@ -28,6 +24,9 @@ _HEADERS = "header."
 
 class RestRegistration:
     """A table in an Iceberg REST catalog, kept equal to the table's Iceberg metadata.
+
+    An unknown table is registered by its metadata file. Later the catalog gets updates with the differences. If these
+    cannot be expressed, as after a rollback, the table is registered anew (Paimon: `IcebergRestMetadataCommitter`).
 
     Args:
         table: the table, whose options name the catalog.
@@ -171,9 +170,9 @@ class _Server:
         self._pool = urllib3.PoolManager(timeout=_SECONDS, retries=False)
         self._headers = {"Content-Type": "application/json"}
         self._prefix = ""
-        asked = {"warehouse": properties["warehouse"]} if "warehouse" in properties else {}
+        query = {"warehouse": properties["warehouse"]} if "warehouse" in properties else {}
         self._authorize(properties)
-        config = self.ask("GET", "config", query=asked) or {}
+        config = self.ask("GET", "config", query=query) or {}
         found = {**(config.get("defaults") or {}), **properties, **(config.get("overrides") or {})}
         self._authorize(found)
         self._prefix = str(found.get("prefix", "")).strip("/")

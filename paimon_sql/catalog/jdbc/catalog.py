@@ -6,21 +6,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.jdbc.database import LONGEST_KEY, LONGEST_VALUE, Database, layout_of
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records, ViewsInRecords
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import absolute_warehouse
-from paimon_sql.errors import (
-    CatalogUnavailableError,
-    CorruptFileError,
-    DatabaseExistsError,
-    InvalidInputError,
-    NoSuchTableError,
-    PaimonError,
-)
+from paimon_sql.catalog.warehouse import registered_options, remove_first_schema
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
@@ -29,7 +22,6 @@ from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
 from paimon_sql.storage.metadata.refs.branches import BranchManager
-from paimon_sql.storage.metadata.schemas import SchemaManager
 
 _LOCATION = "location"
 
@@ -42,9 +34,7 @@ class JdbcCatalog(ViewsInRecords):
     """
 
     def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
-        # Rows contain locations, which must be valid for all readers.
-        warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **warehouse}, host)
+        super().__init__(name, options, host)
         database = Database.of(name, options)
         self.records = Records(database, TableOptions(options).get(CATALOG_KEY))
         self.takes_locks = self._wants_locks()
@@ -65,7 +55,7 @@ class JdbcCatalog(ViewsInRecords):
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         location = self._database_path(database)
         self._check_properties(database, properties)
-        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        taken = errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE or self.database_exists(database):
             raise taken
         try:
@@ -83,7 +73,7 @@ class JdbcCatalog(ViewsInRecords):
         if not cascade:
             self._refuse_held(database)
         for table in self.list_tables(database) if cascade else ():
-            with suppress(NoSuchTableError):
+            with suppress(errors.NoSuchTableError):
                 self.drop_table(Identifier(database, table))
         self.records.drop_database(database)
         # Directories without a row are not deleted.
@@ -109,17 +99,16 @@ class JdbcCatalog(ViewsInRecords):
             if not schemas.ids():
                 check_no_history(self.file_io, location, f"{self.name}.{identifier}")
             if schemas.ids() or not schemas.try_add_under_lock(first, hold):
-                raise InvalidInputError(
-                    f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
-                    " is not registered in the catalog.",
-                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
-                )
+                raise self._unregistered(identifier, location)
             try:
                 self.records.add_table(identifier.database, identifier.table, self._properties_of(first))
             except NameExistsError:
                 raise self._taken_table(identifier) from None
             except BaseException:
-                self._remove_schema(identifier, schemas)
+                with suppress(errors.PaimonError):
+                    # Unless the row was added after all.
+                    if not self.records.has_table(identifier.database, identifier.table):
+                        remove_first_schema(schemas, location)
                 raise
         return self.any_table(identifier)
 
@@ -139,14 +128,14 @@ class JdbcCatalog(ViewsInRecords):
             try:
                 with self.records.renaming_table(*names) as exists:
                     if not exists:
-                        raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
+                        raise errors.NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
                     moved = move_directory(self.file_io, origin.path, self.table_location(target))
                     if not moved:
                         raise self._taken_table(target)
             except NameExistsError:
                 raise self._taken_table(target) from None
-            except CatalogUnavailableError:
-                with suppress(PaimonError):
+            except errors.CatalogUnavailableError:
+                with suppress(errors.PaimonError):
                     if moved and self.records.has_table(source.database, source.table):
                         move_directory(self.file_io, self.table_location(target), origin.path)
                 raise
@@ -158,7 +147,6 @@ class JdbcCatalog(ViewsInRecords):
         return changed
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
-        """Update the rows by the files in a table's directory; return what was done, None for nothing."""
         schema = self._schemas(identifier).latest()
         properties = {} if schema is None else self._properties_of(schema)
         if not self.records.has_table(identifier.database, identifier.table):
@@ -181,7 +169,7 @@ class JdbcCatalog(ViewsInRecords):
         if found is None and identifier.branch == MAIN_BRANCH:
             if not self.records.has_table(identifier.database, identifier.table):
                 return None
-            raise CorruptFileError(
+            raise errors.CorruptFileError(
                 f"the catalog has a table {self.name}.{identifier}, but its files are missing",
                 path=self.table_location(identifier),
                 remedy="Restore them from a copy, or DROP TABLE.",
@@ -189,47 +177,30 @@ class JdbcCatalog(ViewsInRecords):
         return found
 
     def _lock(self, identifier: Identifier) -> TableLock:
-        return (
-            JdbcLock(self._settings, Identifier(identifier.database, identifier.table))
-            if self.takes_locks
-            else UNLOCKED
-        )
+        if not self.takes_locks:
+            return UNLOCKED
+        return JdbcLock(self._settings, Identifier(identifier.database, identifier.table))
 
     def _refuse_taken(self, identifier: Identifier) -> None:
         self._refuse_names(identifier)
         if self.records.has_table(identifier.database, identifier.table):
             raise self._taken_table(identifier)
 
-    def _remove_schema(self, identifier: Identifier, schemas: SchemaManager) -> None:
-        """Delete the schema of a table whose row was refused, unless the row was added after all."""
-        with suppress(PaimonError):
-            if not self.records.has_table(identifier.database, identifier.table):
-                self.file_io.delete(schemas.directory.path(0))
-                self.file_io.delete_dir(schemas.directory.directory)
-                self.file_io.delete_dir(self.table_location(identifier))
-
     def _properties_of(self, schema: TableSchema) -> dict[str, str]:
         """The properties in rows by a table's schema."""
-        if not self._synced:
-            return {}
-        keys = {
-            "primary-key": schema.primary_keys,
-            "partition": schema.partition_keys,
-            "bucket-key": schema.bucket_keys,
-        }
-        return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
+        return registered_options(schema) if self._synced else {}
 
     def _check_properties(self, database: str, properties: Mapping[str, str | None]) -> None:
         for key, value in properties.items():
             if key == EXISTS:
-                raise InvalidInputError(f"Database {database}: the property '{key}' is reserved by the catalog.")
+                raise errors.InvalidInputError(f"Database {database}: the property '{key}' is reserved by the catalog.")
             if key == _LOCATION and value != self._database_path(database):
-                raise InvalidInputError(
+                raise errors.InvalidInputError(
                     f"Database {database}: a JDBC catalog supports databases only in its warehouse.",
                     remedy="Leave LOCATION out.",
                 )
             if len(key) > LONGEST_KEY or len(value or "") > LONGEST_VALUE:
-                raise InvalidInputError(
+                raise errors.InvalidInputError(
                     f"Database {database}: the property '{key[:40]}' is too long.",
                     remedy=f"The limits are {LONGEST_KEY} characters for a key and {LONGEST_VALUE} for a value.",
                 )

@@ -1,7 +1,4 @@
-"""The database of a JDBC catalog: an SQLAlchemy engine per process, tables of Paimon's `JdbcCatalog`.
-
-Each row has the ``catalog-key`` of its catalog, so that a database can store several catalogs.
-"""
+"""The database of a JDBC catalog: an SQLAlchemy engine per process, tables of Paimon's `JdbcCatalog`."""
 
 from __future__ import annotations
 
@@ -11,23 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from sqlalchemy import (
-    TIMESTAMP,
-    BigInteger,
-    Column,
-    Connection,
-    Engine,
-    MetaData,
-    NullPool,
-    PrimaryKeyConstraint,
-    QueuePool,
-    String,
-    Table,
-    Text,
-    create_engine,
-    inspect,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from paimon_sql.cache import Cache
@@ -96,7 +77,7 @@ class Database:
         return parts_only(self.uri)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[sa.Connection]:
         """A connection whose statements are committed at the end of the ``with``, or rolled back.
 
         Raises:
@@ -121,21 +102,16 @@ class Database:
         )
 
 
-def _create(database: Database) -> Engine:
+def _create(database: Database) -> sa.Engine:
     backend = database.backend
     url, arguments = backend.address(database.rest, dict(database.properties))
     backend.prepare(url)
+    pool: dict[str, object] = {"poolclass": sa.NullPool}
+    if backend.pooled:
+        sizes = {"pool_size": database.pool_size, "max_overflow": _MAX_OVERFLOW}
+        pool = {"poolclass": sa.QueuePool, "pool_pre_ping": True, **sizes}
     try:
-        if not backend.pooled:
-            return create_engine(url, connect_args=arguments, poolclass=NullPool)
-        return create_engine(
-            url,
-            connect_args=arguments,
-            poolclass=QueuePool,
-            pool_size=database.pool_size,
-            max_overflow=_MAX_OVERFLOW,
-            pool_pre_ping=True,
-        )
+        return sa.create_engine(url, connect_args=arguments, **pool)
     except (ImportError, NoSuchModuleError) as error:
         raise SetupError(
             f"The driver {backend.driver} of {database} is not installed.",
@@ -143,13 +119,13 @@ def _create(database: Database) -> Engine:
         ) from error
 
 
-def _leave(engines: Cache[Database, Engine]) -> None:
+def _leave(engines: Cache[Database, sa.Engine]) -> None:
     """Drop the connections of the parent process without closing them."""
     for engine in engines.values():
         engine.dispose(close=False)
 
 
-_engines = share(lambda: Cache[Database, Engine](_MAX_ENGINES, leave=Engine.dispose), leave=_leave)
+_engines = share(lambda: Cache[Database, sa.Engine](_MAX_ENGINES, leave=sa.Engine.dispose), leave=_leave)
 
 
 LONGEST_KEY = 255
@@ -160,7 +136,9 @@ _LOCKS, _OWNER, _OWNER_LENGTH = "paimon_distributed_locks", "lock_owner", 36
 
 
 class Layout:
-    """The tables for a backend.
+    """The tables for a backend (Paimon: `JdbcUtils`).
+
+    Each row has the ``catalog-key`` of its catalog, so that a database can store several catalogs.
 
     Args:
         backend: the backend.
@@ -172,32 +150,32 @@ class Layout:
 
     def __init__(self, backend: Backend, lock_key_length: int = 255) -> None:
         self._backend = backend
-        self._metadata = MetaData()
+        self._metadata = sa.MetaData()
         self.tables = self._table("paimon_tables", ("catalog_key", "database_name", "table_name"))
         self.database_properties = self._table(
             "paimon_database_properties",
             ("catalog_key", "database_name", "property_key"),
-            Column("property_value", String(LONGEST_VALUE)),
+            sa.Column("property_value", sa.String(LONGEST_VALUE)),
         )
         self.table_properties = self._table(
             "paimon_table_properties",
             ("catalog_key", "database_name", "table_name", "property_key"),
-            Column("property_value", String(LONGEST_VALUE)),
+            sa.Column("property_value", sa.String(LONGEST_VALUE)),
         )
         self.longest_option = backend.key_length("property_key", len(self.table_properties.primary_key))
         self.views = self._table(
             "paimon_views",
             ("catalog_key", "database_name", "view_name"),
-            Column("view_schema", Text(), nullable=False),
+            sa.Column("view_schema", sa.Text(), nullable=False),
         )
-        self.locks = Table(
+        self.locks = sa.Table(
             _LOCKS,
             self._metadata,
-            Column("lock_id", String(lock_key_length), nullable=False),
-            Column("acquired_at", TIMESTAMP(), server_default=text("CURRENT_TIMESTAMP"), nullable=False),
-            Column("expire_time_seconds", BigInteger(), server_default=text("0"), nullable=False),
-            Column(_OWNER, String(_OWNER_LENGTH)),
-            PrimaryKeyConstraint("lock_id"),
+            sa.Column("lock_id", sa.String(lock_key_length), nullable=False),
+            sa.Column("acquired_at", sa.TIMESTAMP(), server_default=sa.text("CURRENT_TIMESTAMP"), nullable=False),
+            sa.Column("expire_time_seconds", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+            sa.Column(_OWNER, sa.String(_OWNER_LENGTH)),
+            sa.PrimaryKeyConstraint("lock_id"),
         )
 
     def make(self, database: Database, *, with_locks: bool) -> None:
@@ -214,14 +192,14 @@ class Layout:
                     if not _exists(connection, table):
                         raise
 
-    def _table(self, name: str, key: Sequence[str], *others: Column[str]) -> Table:
+    def _table(self, name: str, key: Sequence[str], *others: sa.Column[str]) -> sa.Table:
         lengths = {k: self._backend.key_length(k, len(key)) for k in key}
-        columns = [Column(k, self._backend.key_type(length), nullable=False) for k, length in lengths.items()]
-        return Table(name, self._metadata, *columns, *others, PrimaryKeyConstraint(*key))
+        columns = [sa.Column(k, self._backend.key_type(length), nullable=False) for k, length in lengths.items()]
+        return sa.Table(name, self._metadata, *columns, *others, sa.PrimaryKeyConstraint(*key))
 
 
-def _exists(connection: Connection, table: Table) -> bool:
-    return inspect(connection).has_table(table.name)
+def _exists(connection: sa.Connection, table: sa.Table) -> bool:
+    return sa.inspect(connection).has_table(table.name)
 
 
 @lru_cache(maxsize=64)
@@ -236,7 +214,7 @@ def add_lock_owner(database: Database) -> None:
     statement = f"ALTER TABLE {_LOCKS} ADD COLUMN {_OWNER} VARCHAR({_OWNER_LENGTH})"
     try:
         with database.transaction() as connection:
-            connection.execute(text(statement))
+            connection.execute(sa.text(statement))
     except CatalogUnavailableError as error:
         if not _has_owner_column(database):  # otherwise a concurrent process has added it
             raise CatalogUnavailableError(error.message, remedy=f"Let the table's owner run: {statement}.") from error
@@ -244,7 +222,7 @@ def add_lock_owner(database: Database) -> None:
 
 def _has_owner_column(database: Database) -> bool:
     with database.transaction() as connection:
-        return any(column["name"] == _OWNER for column in inspect(connection).get_columns(_LOCKS))
+        return any(column["name"] == _OWNER for column in sa.inspect(connection).get_columns(_LOCKS))
 
 
 @lru_cache(maxsize=64)

@@ -101,8 +101,7 @@ class _LockRow(HeldLock):
     def __init__(self, settings: LockSettings, key: str) -> None:
         self.key = key
         self._settings = settings
-        self._database = settings.database
-        self._backend = settings.database.backend
+        self._backend, self._transaction = settings.database.backend, settings.database.transaction
         self._rows = layout_of(self._backend, settings.key_length).locks
         self._token = secrets.token_hex(8)
         self._other: tuple[object, ...] | None = None
@@ -110,7 +109,7 @@ class _LockRow(HeldLock):
 
     def take(self) -> bool:
         """Try to acquire the lock, after deleting an expired row; return whether it was acquired."""
-        add_lock_owner(self._database)
+        add_lock_owner(self._settings.database)
         row = {
             "lock_id": self.key,
             "expire_time_seconds": int(self._settings.timeout),
@@ -118,7 +117,7 @@ class _LockRow(HeldLock):
         }
         try:
             self._remove_expired()
-            with self._database.transaction() as connection:
+            with self._transaction() as connection:
                 connection.execute(insert(self._rows).values(row))
         except IntegrityError:
             return False
@@ -129,12 +128,9 @@ class _LockRow(HeldLock):
         return True
 
     def confirm(self) -> None:
-        renewed = {
-            "acquired_at": func.current_timestamp(),
-            "lock_owner": self._backend.lock_owner(self._token),
-        }
+        renewed = {"acquired_at": func.current_timestamp(), "lock_owner": self._backend.lock_owner(self._token)}
         try:
-            with self._database.transaction() as connection:
+            with self._transaction() as connection:
                 if connection.execute(update(self._rows).where(self._is_ours).values(renewed)).rowcount:
                     return
         except CatalogUnavailableError as error:
@@ -148,7 +144,7 @@ class _LockRow(HeldLock):
     def release(self) -> None:
         """Release the lock; if that fails, it expires."""
         try:
-            with self._database.transaction() as connection:
+            with self._transaction() as connection:
                 connection.execute(delete(self._rows).where(self._is_ours))
         except PaimonError as error:
             _LOG.warning("The lock %s could not be released: %s", self.key, error)
@@ -160,7 +156,7 @@ class _LockRow(HeldLock):
     def _remove_expired(self) -> None:
         """Delete the row of another holder if it is expired, or was observed unchanged for its expiration time."""
         rows = self._rows
-        with self._database.transaction() as connection:
+        with self._transaction() as connection:
             connection.execute(delete(rows).where(rows.c.lock_id == self.key, self._backend.is_expired(rows)))
             identity = (cast(rows.c.acquired_at, String(64)), rows.c.lock_owner)
             query = select(*identity, rows.c.expire_time_seconds).where(rows.c.lock_id == self.key)

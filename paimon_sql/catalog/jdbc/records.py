@@ -1,7 +1,4 @@
-"""Records of a JDBC catalog: one row per database property, table, table property and view.
-
-Some databases consider ``T`` and ``t`` equal, unlike directories: names in results are compared once more.
-"""
+"""Records of a JDBC catalog: one row per database property, table, table property and view."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from paimon_sql.catalog.identifier import Identifier
@@ -19,7 +16,7 @@ from paimon_sql.errors import AlreadyExistsError
 from paimon_sql.format.schema.catalog_objects import ViewSchema, parse_view
 
 EXISTS = "exists"
-"""The property by which a database exists without tables."""
+"""The property by which a database exists without tables (Paimon: `JdbcCatalog.DATABASE_EXISTS_PROPERTY`)."""
 
 
 class NameExistsError(AlreadyExistsError):
@@ -28,7 +25,9 @@ class NameExistsError(AlreadyExistsError):
 
 @dataclass(frozen=True)
 class Records:
-    """The rows of a catalog.
+    """The rows of a catalog (Paimon: `JdbcUtils`).
+
+    Some databases consider ``T`` and ``t`` equal, unlike directories: names in results are compared once more.
 
     Attributes:
         database: the database.
@@ -73,7 +72,8 @@ class Records:
     def add_database(self, name: str, properties: Mapping[str, str]) -> None:
         """Add a database; NameExistsError if it exists."""
         with self._new(name) as connection:
-            self._add_properties(connection, name, {EXISTS: "true", **properties})
+            table = self.layout.database_properties
+            self._add_properties(connection, table, {EXISTS: "true", **properties}, database_name=name)
 
     def change_database(self, name: str, changes: Mapping[str, str | None]) -> None:
         """Change the properties of a database; None removes one."""
@@ -81,7 +81,8 @@ class Records:
         with self._new(name) as connection:
             removed = and_(self._of_catalog(table, name), table.c.property_key.in_(changes))
             connection.execute(delete(table).where(removed))
-            self._add_properties(connection, name, {k: v for k, v in changes.items() if v is not None})
+            new = {k: v for k, v in changes.items() if v is not None}
+            self._add_properties(connection, table, new, database_name=name)
 
     def drop_database(self, name: str) -> None:
         """Delete a database with all its tables and views."""
@@ -93,12 +94,12 @@ class Records:
 
     def tables(self, database: str) -> list[str]:
         """The names of a database's tables, sorted."""
-        return self._names(self.layout.tables, "table_name", database)
+        return self._names(self.layout.tables, database)
 
     def has_table(self, database: str, name: str) -> bool:
         """Whether a table exists."""
         with self.database.transaction() as connection:
-            return self._has(connection, self.layout.tables, "table_name", database, name)
+            return self._has(connection, self.layout.tables, database, name)
 
     def add_table(self, database: str, name: str, properties: Mapping[str, str]) -> None:
         """Add a table; NameExistsError if it exists."""
@@ -110,10 +111,10 @@ class Records:
     def drop_table(self, database: str, name: str) -> bool:
         """Delete a table; False if it does not exist."""
         with self.database.transaction() as connection:
-            if not self._has(connection, self.layout.tables, "table_name", database, name):
+            if not self._has(connection, self.layout.tables, database, name):
                 return False
             for table in (self.layout.table_properties, self.layout.tables):
-                result = connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
+                result = connection.execute(delete(table).where(self._named(table, database, name)))
         return result.rowcount > 0
 
     @contextmanager
@@ -125,13 +126,12 @@ class Records:
         """
         with self._new(target[1]) as connection:
             values = {"database_name": target[0], "table_name": target[1]}
-            exists = self._has(connection, self.layout.tables, "table_name", *source)
+            exists = self._has(connection, self.layout.tables, *source)
             if exists:
                 properties = self.layout.table_properties
-                connection.execute(delete(properties).where(self._named(properties, "table_name", *target)))
+                connection.execute(delete(properties).where(self._named(properties, *target)))
                 for table in (self.layout.tables, properties):
-                    old = self._named(table, "table_name", *source)
-                    connection.execute(update(table).where(old).values(values))
+                    connection.execute(update(table).where(self._named(table, *source)).values(values))
             yield exists
 
     def table_properties(self, database: str, name: str) -> dict[str, str]:
@@ -139,7 +139,7 @@ class Records:
         table = self.layout.table_properties
         query = select(table.c.table_name, table.c.property_key, table.c.property_value)
         with self.database.transaction() as connection:
-            rows = connection.execute(query.where(self._named(table, "table_name", database, name))).all()
+            rows = connection.execute(query.where(self._named(table, database, name))).all()
         return {k: v or "" for found, k, v in rows if found == name}
 
     def kept_of(self, properties: Mapping[str, str]) -> dict[str, str]:
@@ -156,53 +156,46 @@ class Records:
 
     def views(self, database: str) -> list[str]:
         """The names of a database's views, sorted."""
-        return self._names(self.layout.views, "view_name", database)
+        return self._names(self.layout.views, database)
 
     def view(self, database: str, name: str) -> str | None:
         """The definition of a view; None if it does not exist."""
         table = self.layout.views
-        query = select(table.c.view_name, table.c.view_schema).where(self._named(table, "view_name", database, name))
+        query = select(table.c.view_name, table.c.view_schema).where(self._named(table, database, name))
         with self.database.transaction() as connection:
             return next((text for found, text in connection.execute(query) if found == name), None)
 
     def add_view(self, database: str, name: str, definition: str) -> None:
         """Add a view; NameExistsError if it exists."""
-        row = {
-            "catalog_key": self.catalog_key,
-            "database_name": database,
-            "view_name": name,
-            "view_schema": definition,
-        }
+        row = {"catalog_key": self.catalog_key, "database_name": database, "view_name": name}
         with self._new(name) as connection:
-            connection.execute(insert(self.layout.views).values(row))
+            connection.execute(insert(self.layout.views).values({**row, "view_schema": definition}))
 
     def put_view(self, database: str, name: str, definition: str) -> bool:
         """Replace the definition of a view; False if it does not exist."""
         table = self.layout.views
         with self.database.transaction() as connection:
-            if not self._has(connection, table, "view_name", database, name):
+            if not self._has(connection, table, database, name):
                 return False
-            condition = self._named(table, "view_name", database, name)
-            connection.execute(update(table).where(condition).values(view_schema=definition))
+            connection.execute(update(table).where(self._named(table, database, name)).values(view_schema=definition))
         return True
 
     def drop_view(self, database: str, name: str) -> bool:
         """Delete a view; False if it does not exist."""
         table = self.layout.views
         with self.database.transaction() as connection:
-            if not self._has(connection, table, "view_name", database, name):
+            if not self._has(connection, table, database, name):
                 return False
-            return connection.execute(delete(table).where(self._named(table, "view_name", database, name))).rowcount > 0
+            return connection.execute(delete(table).where(self._named(table, database, name))).rowcount > 0
 
     def rename_view(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Rename a view; False if it does not exist, NameExistsError if the new name exists."""
         table = self.layout.views
         with self._new(target[1]) as connection:
-            if not self._has(connection, table, "view_name", *source):
+            if not self._has(connection, table, *source):
                 return False
             values = {"database_name": target[0], "view_name": target[1]}
-            old = self._named(table, "view_name", *source)
-            return connection.execute(update(table).where(old).values(values)).rowcount > 0
+            return connection.execute(update(table).where(self._named(table, *source)).values(values)).rowcount > 0
 
     def _of_databases(self) -> tuple[Table, ...]:
         return self.layout.database_properties, self.layout.tables, self.layout.views
@@ -211,49 +204,33 @@ class Records:
         condition = table.c.catalog_key == self.catalog_key
         return condition if database is None else and_(condition, table.c.database_name == database)
 
-    def _named(self, table: Table, column: str, database: str, name: str) -> ColumnElement[bool]:
-        return and_(self._of_catalog(table, database), table.c[column] == name)
+    def _named(self, table: Table, database: str, name: str) -> ColumnElement[bool]:
+        return and_(self._of_catalog(table, database), _name_of(table) == name)
 
-    def _names(self, table: Table, column: str, database: str) -> list[str]:
-        query = select(table.c.database_name, table.c[column]).where(self._of_catalog(table, database))
+    def _names(self, table: Table, database: str) -> list[str]:
+        query = select(table.c.database_name, _name_of(table)).where(self._of_catalog(table, database))
         with self.database.transaction() as connection:
             return sorted(name for found, name in connection.execute(query) if found == database)
 
-    def _has(self, connection: Connection, table: Table, column: str, database: str, name: str) -> bool:
-        query = select(table.c.database_name, table.c[column]).where(self._named(table, column, database, name))
+    def _has(self, connection: Connection, table: Table, database: str, name: str) -> bool:
+        query = select(table.c.database_name, _name_of(table)).where(self._named(table, database, name))
         return any((found, other) == (database, name) for found, other in connection.execute(query))
 
-    def _add_properties(self, connection: Connection, database: str, properties: Mapping[str, str]) -> None:
-        rows = [
-            {
-                "catalog_key": self.catalog_key,
-                "database_name": database,
-                "property_key": key,
-                "property_value": value,
-            }
-            for key, value in properties.items()
-        ]
+    def _add_properties(
+        self, connection: Connection, table: Table, properties: Mapping[str, str], **names: str
+    ) -> None:
+        key = {"catalog_key": self.catalog_key, **names}
+        rows = [{**key, "property_key": k, "property_value": v} for k, v in properties.items()]
         if rows:
-            connection.execute(insert(self.layout.database_properties), rows)
+            connection.execute(insert(table), rows)
 
     def _put_table_properties(
         self, connection: Connection, database: str, name: str, properties: Mapping[str, str]
     ) -> None:
         # Properties of a dropped table may remain: Java deletes them only if it is configured to write them.
         table = self.layout.table_properties
-        connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
-        rows = [
-            {
-                "catalog_key": self.catalog_key,
-                "database_name": database,
-                "table_name": name,
-                "property_key": key,
-                "property_value": value,
-            }
-            for key, value in self.kept_of(properties).items()
-        ]
-        if rows:
-            connection.execute(insert(table), rows)
+        connection.execute(delete(table).where(self._named(table, database, name)))
+        self._add_properties(connection, table, self.kept_of(properties), database_name=database, table_name=name)
 
     @contextmanager
     def _new(self, name: str) -> Iterator[Connection]:
@@ -265,6 +242,11 @@ class Records:
             raise NameExistsError(
                 f"{name} already exists in the catalog's database {self.database}.", name=name
             ) from None
+
+
+def _name_of(table: Table) -> Column[str]:
+    """The column with the name of a table or view."""
+    return table.c["view_name" if "view_name" in table.c else "table_name"]
 
 
 class ViewsInRecords(RegisteredCatalog):

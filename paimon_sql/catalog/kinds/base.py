@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib import import_module
-from types import ModuleType
-from typing import ClassVar
+from pkgutil import resolve_name
+from typing import Any, ClassVar
 
 from paimon_sql.catalog.catalog import Catalog, Host
 from paimon_sql.errors import SetupError
@@ -39,11 +38,11 @@ class CatalogKind(ABC):
         """
 
 
-def module_of_extra(module: str, extra: str, client: str, user: str) -> ModuleType:
-    """Import a module whose client is an extra of this package.
+def of_extra(name: str, extra: str, client: str, user: str) -> Any:
+    """Import a class of a module whose client is an extra of this package.
 
     Args:
-        module: its dotted name.
+        name: the class, as ``module:class``.
         extra: the extra.
         client: the client, for the error.
         user: the catalog or table that needs it, for the error.
@@ -52,7 +51,7 @@ def module_of_extra(module: str, extra: str, client: str, user: str) -> ModuleTy
         SetupError: the client is not installed.
     """
     try:
-        return import_module(module)
+        return resolve_name(name)
     except ModuleNotFoundError as error:
         raise SetupError(
             f"{user}: {client} is not installed ({error}).", remedy=f"Run: pip install 'paimon-sql[{extra}]'."

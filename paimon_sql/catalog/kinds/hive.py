@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_sql.catalog.catalog import Catalog, Host
-from paimon_sql.catalog.kinds.base import CatalogKind, module_of_extra
+from paimon_sql.catalog.kinds.base import CatalogKind, of_extra
 
 CLIENT = "the client of Hive's metastore"
 
@@ -17,6 +17,5 @@ class HiveKind(CatalogKind):
     stores_external = True
 
     def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
-        module = module_of_extra("paimon_sql.catalog.hive.catalog", "hive", CLIENT, f"Catalog {name}")
-        catalog: Catalog = module.HiveCatalog(name, options, host)
-        return catalog
+        kind: type[Catalog] = of_extra("paimon_sql.catalog.hive.catalog:HiveCatalog", "hive", CLIENT, f"Catalog {name}")
+        return kind(name, options, host)

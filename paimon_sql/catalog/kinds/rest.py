@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_sql.catalog.catalog import Catalog, Host
-from paimon_sql.catalog.kinds.base import CatalogKind, module_of_extra
+from paimon_sql.catalog.kinds.base import CatalogKind, of_extra
 
 CLIENT = "the client of REST catalogs"
 
@@ -17,6 +17,5 @@ class RestKind(CatalogKind):
     has_directory = False
 
     def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
-        module = module_of_extra("paimon_sql.catalog.rest.catalog", "rest", CLIENT, f"Catalog {name}")
-        catalog: Catalog = module.RestCatalog(name, options, host)
-        return catalog
+        kind: type[Catalog] = of_extra("paimon_sql.catalog.rest.catalog:RestCatalog", "rest", CLIENT, f"Catalog {name}")
+        return kind(name, options, host)

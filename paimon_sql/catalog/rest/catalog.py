@@ -7,22 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypedDict
 
+from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
-from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, configured
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, configured, path_of
 from paimon_sql.catalog.rest.environment import RestPartitions, RestVersionManagement, TokenFileIO, TokenProvider
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import check_same
-from paimon_sql.errors import (
-    CatalogUnavailableError,
-    DatabaseExistsError,
-    InvalidSchemaError,
-    NoSuchTableError,
-    UnsupportedError,
-)
+from paimon_sql.catalog.warehouse import check_same, lists_partitions
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
@@ -88,7 +82,7 @@ _OPEN_SCHEMES = ("file", "hdfs", "viewfs")
 
 
 class RestCatalog(DefinitionsOnServer):
-    """A catalog on a server; nothing is cached, for other clients may change it at any time.
+    """A catalog on a server (Paimon: `RESTCatalog`); nothing is cached, for other clients may change it at any time.
 
     Only the server changes schemas. Files are read and written by this process, at locations of the server; the server
     commits snapshots, except those of *external* tables, of which it has only the location.
@@ -123,7 +117,7 @@ class RestCatalog(DefinitionsOnServer):
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
-        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+        taken = errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE:
             raise taken
         try:
@@ -161,8 +155,8 @@ class RestCatalog(DefinitionsOnServer):
     def any_table(self, identifier: Identifier) -> AnyTable:
         table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.query_auth is not None:
-            raise UnsupportedError(
-                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': query authorization supports only SELECT and INSERT.",
+            raise errors.UnsupportedError(
+                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': query authorization supports only SELECT and INSERT."
             )
         return table
 
@@ -173,9 +167,9 @@ class RestCatalog(DefinitionsOnServer):
         if found is None:
             self._require(own.database)
             if own.branch == MAIN_BRANCH and self.view_exists(own):
-                raise NoSuchTableError(f"{full_name} is a view, not a table.", name=full_name)
+                raise errors.NoSuchTableError(f"{full_name} is a view, not a table.", name=full_name)
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
-            raise NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
+            raise errors.NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
         location = _location(found, identifier)
         schema = _schema(found, location)
         kind = offered_kind(schema, self.name, self.options)
@@ -197,7 +191,7 @@ class RestCatalog(DefinitionsOnServer):
             else None,
         )
         opened = kind.opened(table, self.options)
-        if isinstance(opened, FormatTable) and _is_registered(schema):
+        if isinstance(opened, FormatTable) and lists_partitions(schema):
             return replace(opened, register=RestPartitions(self.client, _path(own), table.name))
         return opened
 
@@ -206,8 +200,8 @@ class RestCatalog(DefinitionsOnServer):
         check_name(identifier.table, "table")
         self._require(identifier.database)
         self._refuse_names(identifier)
-        if kind is KINDS["format-table"] and _is_registered(schema) and PATH.key in schema.options:
-            raise InvalidSchemaError(
+        if kind is KINDS["format-table"] and lists_partitions(schema) and PATH.key in schema.options:
+            raise errors.InvalidSchemaError(
                 f"{self.name}.{identifier}: the catalog lists partitions only of tables in its warehouse.",
                 remedy=f"Leave LOCATION or '{METASTORE_PARTITIONED_TABLE.key}' out.",
             )
@@ -217,11 +211,7 @@ class RestCatalog(DefinitionsOnServer):
         if kind is KINDS["table"] and PATH.key in schema.options:
             schema = _existing_schema(schema, SchemaManager(file_io, location).latest())
         body = {"identifier": named(identifier), "schema": _schema_json(schema)}
-        try:
-            with self._within(identifier.database):
-                self.client.post("databases", identifier.database, "tables", body=body)
-        except ConflictAnswerError:
-            raise self._taken_table(identifier) from None
+        self._create("tables", identifier.database, body, self._taken_table(identifier))
         table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.version_management is None and table.schemas.latest() is None:
             # The table must be readable by its path, and servers may not write its schema there.
@@ -250,8 +240,8 @@ class RestCatalog(DefinitionsOnServer):
         except NotFoundAnswerError as error:
             missing = f"{self.name}.{identifier}"
             if error.resource == "TABLE":
-                raise NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
-            raise UnsupportedError(
+                raise errors.NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
+            raise errors.UnsupportedError(
                 f"{missing} cannot be replaced: the catalog's server supports only changes of a definition.",
                 remedy="DROP the table and CREATE it again.",
             ) from None
@@ -268,7 +258,7 @@ class RestCatalog(DefinitionsOnServer):
             with self._raising_no_table(identifier):
                 self.client.post(*_path(identifier), body={"changes": changes})
         except ConflictAnswerError as error:
-            raise InvalidSchemaError(error.message) from None
+            raise errors.InvalidSchemaError(error.message) from None
         altered = self.authorized_table(identifier)
         if isinstance(altered, Table):
             publish_quietly(altered)
@@ -276,19 +266,13 @@ class RestCatalog(DefinitionsOnServer):
 
     def _database(self, database: str) -> _DatabaseEntry | None:
         """The server's entry of a database; None if it does not exist."""
-        try:
-            found: _DatabaseEntry = self.client.get("databases", database)
-            return found
-        except NotFoundAnswerError:
-            return None
+        found: _DatabaseEntry | None = self.client.find("databases", database)
+        return found
 
     def _found(self, identifier: Identifier) -> _TableEntry | None:
         """The server's entry of a table or branch; None if it does not exist."""
-        try:
-            found: _TableEntry = self.client.get(*_path(identifier))
-            return found
-        except NotFoundAnswerError:
-            return None
+        found: _TableEntry | None = self.client.find(*_path(identifier))
+        return found
 
     def _file_io(self, location: str, identifier: Identifier) -> FileIO:
         if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(location) not in _OPEN_SCHEMES:
@@ -298,26 +282,25 @@ class RestCatalog(DefinitionsOnServer):
     @contextmanager
     def _raising_no_table(self, identifier: Identifier) -> Iterator[None]:
         """Raise NoSuchTableError for not-found responses, unless they are about a column of the table."""
-        missing = f"{self.name}.{identifier}"
-        with self._missing(NoSuchTableError(f"Table {missing} does not exist.", name=missing), identifier.database):
+        name = f"{self.name}.{identifier}"
+        with self._missing(errors.NoSuchTableError(f"Table {name} does not exist.", name=name), identifier.database):
             try:
                 yield
             except NotFoundAnswerError as error:
                 if error.resource == "COLUMN":
-                    raise InvalidSchemaError(error.message) from None
+                    raise errors.InvalidSchemaError(error.message) from None
                 raise
 
 
 def _path(identifier: Identifier) -> tuple[str, ...]:
-    own = replace(identifier, system_table=None)
-    return "databases", own.database, "tables", own.object_name
+    return path_of("tables", replace(identifier, system_table=None))
 
 
 def _location(found: _TableEntry, identifier: Identifier) -> str:
     """The location of a table, by the server's entry."""
     location = str(found.get("path") or "").rstrip("/")
     if not location:
-        raise CatalogUnavailableError(f"The catalog's server did not return the location of table {identifier}.")
+        raise errors.CatalogUnavailableError(f"The catalog's server did not return the location of table {identifier}.")
     return location
 
 
@@ -332,11 +315,6 @@ def _existing_schema(schema: TableSchema, existing: TableSchema | None) -> Table
     location = schema.options[PATH.key]
     check_same(existing, schema, location)
     return replace(existing, options={**existing.options, PATH.key: location})
-
-
-def _is_registered(schema: TableSchema) -> bool:
-    """Whether the server has the partition register of a format table."""
-    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
 def _schema(found: _TableEntry, location: str) -> TableSchema:

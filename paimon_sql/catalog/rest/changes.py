@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.table import PRIMARY_KEY
@@ -16,6 +17,7 @@ from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import TableSchema
 
 Change = dict[str, object]
+_Changed: TypeAlias = TableSchema | ViewSchema | FunctionSchema
 _Path = tuple[str, ...]
 
 
@@ -25,7 +27,7 @@ def schema_changes(before: TableSchema, after: TableSchema) -> list[Change]:
     Raises:
         UnsupportedError: no change exists for the difference, such as another order of nested fields.
     """
-    changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
+    changes = [*_common_changes(before, after)]
     if before.has_key and not after.has_key:
         changes.append({"action": "dropPrimaryKey"})
     changes += _field_changes(before.fields, after.fields, ())
@@ -38,40 +40,38 @@ def view_changes(before: ViewSchema, after: ViewSchema) -> list[Change] | None:
     """Return the changes from one view to another; None if it must be replaced, for columns or query differ."""
     if (before.fields, before.query) != (after.fields, after.query):
         return None
-    changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
-    changes += [{"action": "dropDialect", "dialect": d} for d in before.dialects if d not in after.dialects]
-    for dialect, query in after.dialects.items():
-        if before.dialects.get(dialect) != query:
-            action = "updateDialect" if dialect in before.dialects else "addDialect"
-            changes.append({"action": action, "dialect": dialect, "query": query})
-    return changes
+    return [*_common_changes(before, after), *_named_changes(before.dialects, after.dialects, "dialect", "query")]
 
 
 def function_changes(before: FunctionSchema, after: FunctionSchema) -> list[Change] | None:
     """Return the changes from one function to another; None if it must be replaced, for its signature differs."""
     if replace(before, definitions=after.definitions, comment=after.comment, options=after.options) != after:
         return None
-    changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
-    changes += [{"action": "dropDefinition", "name": n} for n in before.definitions if n not in after.definitions]
-    for name, definition in after.definitions.items():
-        if before.definitions.get(name) != definition:
-            action = "updateDefinition" if name in before.definitions else "addDefinition"
-            changes.append({"action": action, "name": name, "definition": dict(definition)})
-    return changes
+    old, new = ({name: dict(d) for name, d in s.definitions.items()} for s in (before, after))
+    return [*_common_changes(before, after), *_named_changes(old, new, "name", "definition")]
 
 
-def _option_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
-    for key in before:
-        if key not in after:
+def _common_changes(before: _Changed, after: _Changed) -> Iterator[Change]:
+    """The changes of options and comment."""
+    for key in before.options:
+        if key not in after.options:
             yield {"action": "removeOption", "key": key}
-    for key, value in after.items():
-        if before.get(key) != value:
+    for key, value in after.options.items():
+        if before.options.get(key) != value:
             yield {"action": "setOption", "key": key, "value": value}
+    if before.comment != after.comment:
+        yield {"action": "updateComment", "comment": after.comment}
 
 
-def _comment_changes(before: str | None, after: str | None) -> Iterator[Change]:
-    if before != after:
-        yield {"action": "updateComment", "comment": after}
+def _named_changes(before: Mapping[str, object], after: Mapping[str, object], key: str, value: str) -> Iterator[Change]:
+    """The changes of dialects or definitions by name."""
+    what = "Dialect" if key == "dialect" else "Definition"
+    for name in before:
+        if name not in after:
+            yield {"action": f"drop{what}", key: name}
+    for name, content in after.items():
+        if before.get(name) != content:
+            yield {"action": f"{'update' if name in before else 'add'}{what}", key: name, value: content}
 
 
 def _field_changes(before: Sequence[t.DataField], after: Sequence[t.DataField], parent: _Path) -> Iterator[Change]:

@@ -15,33 +15,21 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.exceptions import ProxyError as UnreachableProxyError
 
+from paimon_sql import errors
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.rest.http import transport
 from paimon_sql.catalog.rest.http.authentication import Authentication, authentication_of
 from paimon_sql.catalog.rest.http.transport import JSON, Request, check_header
-from paimon_sql.errors import (
-    AlreadyExistsError,
-    AnswerLostError,
-    CatalogUnavailableError,
-    InvalidInputError,
-    InvalidOptionError,
-    NotAllowedError,
-    NotFoundError,
-    PaimonError,
-    UnsupportedError,
-)
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CLIENT_POOL_SIZE, HEADER, URI
 
 _OWN, _SIGNING = ("uri", "token", "token.provider"), "dlf."
-_PREFIX = "prefix"
 _WAREHOUSE = "warehouse"
-_PAGE_TOKEN = "pageToken"
-_NEXT = "nextPageToken"
 
 
 @dataclass(frozen=True)
 class RestClient:
-    """A client of one catalog; it can be pickled.
+    """A client of one catalog; it can be pickled (Paimon: `RESTApi`).
 
     Attributes:
         server: the server.
@@ -54,6 +42,13 @@ class RestClient:
     def get(self, *path: str) -> Any:
         """GET a path."""
         return self.server.ask("GET", self._path(path))
+
+    def find(self, *path: str) -> Any | None:
+        """GET a path; None if there is nothing."""
+        try:
+            return self.get(*path)
+        except NotFoundAnswerError:
+            return None
 
     def post(self, *path: str, body: Mapping[str, object]) -> Any:
         """POST to a path, and return the response."""
@@ -80,18 +75,23 @@ class RestClient:
             page = self.server.ask("GET", self._path(path), query)
             entries = page.get(member) or []
             found += entries
-            token = page.get(_NEXT)
+            token = page.get("nextPageToken")
             if not token or not entries:
                 return found
             if token in tokens:
-                raise CatalogUnavailableError(
+                raise errors.CatalogUnavailableError(
                     f"The catalog's server {self.server.address} returned the same page of {member} again."
                 )
             tokens.add(token)
-            query = {_PAGE_TOKEN: str(token)}
+            query = {"pageToken": str(token)}
 
     def _path(self, path: tuple[str, ...]) -> list[str]:
         return [*([self.prefix] if self.prefix else []), *path]
+
+
+def path_of(kind: str, identifier: Identifier) -> tuple[str, ...]:
+    """The path of a table or branch (``tables``), of a view (``views``) or a function (``functions``)."""
+    return "databases", identifier.database, kind, identifier.object_name
 
 
 def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, dict[str, str]]:
@@ -108,19 +108,19 @@ def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, di
     server = Server.of(catalog, options)
     warehouse = options.get(_WAREHOUSE)
     response = server.ask("GET", ["config"], {_WAREHOUSE: warehouse} if warehouse else None)
-    server_options = [
+    defaults, overrides = (
         {str(k): str(v) for k, v in (response.get(m) or {}).items() if v is not None} for m in ("defaults", "overrides")
-    ]
-    merged = {**server_options[0], **options, **server_options[1]}
+    )
+    merged = {**defaults, **options, **overrides}
     # Address and credentials are always those given: the server may only add headers.
     own = {k: v for k, v in options.items() if k in _OWN or k.startswith(_SIGNING)}
-    return RestClient(Server.of(catalog, {**merged, **own}), merged.get(_PREFIX, "")), merged
+    return RestClient(Server.of(catalog, {**merged, **own}), merged.get("prefix", "")), merged
 
 
 _LIMIT = 500
 
 
-class NotFoundAnswerError(NotFoundError):
+class NotFoundAnswerError(errors.NotFoundError):
     """An object does not exist on the server; ``resource`` is its kind, such as ``TABLE``, or empty."""
 
     def __init__(self, message: str, *, resource: str, name: str) -> None:
@@ -128,16 +128,12 @@ class NotFoundAnswerError(NotFoundError):
         self.resource = resource
 
 
-class ConflictAnswerError(AlreadyExistsError):
-    """An object exists on the server already; ``resource`` is its kind, such as ``TABLE``."""
-
-    def __init__(self, message: str, *, resource: str, name: str) -> None:
-        super().__init__(message, name=name)
-        self.resource = resource
+class ConflictAnswerError(errors.AlreadyExistsError):
+    """An object exists on the server already."""
 
 
-def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> PaimonError:
-    """The error for a response without success.
+def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> errors.PaimonError:
+    """The error for a response without success (Paimon: `DefaultErrorHandler`).
 
     Args:
         server: the server's address.
@@ -151,18 +147,18 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
     message = f"The catalog's server {server} refused: {text}" + (f" (request {request_id})." if request_id else ".")
     resource, name = str(members.get("resourceType") or "").upper(), str(members.get("resourceName") or "")
     if status == 401:
-        return CatalogUnavailableError(message, remedy="Check the options 'token.provider' and 'token'.")
+        return errors.CatalogUnavailableError(message, remedy="Check the options 'token.provider' and 'token'.")
     if status == 403:
-        return NotAllowedError(message, remedy="Ask the server's administrator for the permission.")
+        return errors.NotAllowedError(message, remedy="Ask the server's administrator for the permission.")
     if status == 404:
         return NotFoundAnswerError(message, resource=resource, name=name)
     if status == 409:
-        return ConflictAnswerError(message, resource=resource, name=name)
+        return ConflictAnswerError(message, name=name)
     if status == 501:
-        return UnsupportedError(message)
+        return errors.UnsupportedError(message)
     if 400 <= status < 500 and status not in (408, 429):
-        return InvalidInputError(message)
-    return AnswerLostError(message, remedy="Check whether it took effect before running the statement again.")
+        return errors.InvalidInputError(message)
+    return errors.AnswerLostError(message, remedy="Check whether it took effect before running the statement again.")
 
 
 def _members(body: bytes) -> dict[str, object]:
@@ -211,7 +207,7 @@ class Server:
             address = f"http://{address}"
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 f"Catalog {catalog}: '{parts.scheme}://{parts.hostname or ''}' is not an address of a REST server."
                 if address
                 else f"Catalog {catalog} has no '{URI.key}'.",
@@ -228,7 +224,8 @@ class Server:
     def ask(self, method: str, path: Sequence[str], query: Mapping[str, str] | None = None, body: object = None) -> Any:
         """Send a request and return the response, which may be empty.
 
-        The request is repeated after a wait if the server is busy, or if the connection failed and the method is GET.
+        The request is repeated after a wait if the server is busy, or if the connection failed and the method is GET
+        (Paimon: `ExponentialHttpRequestRetryStrategy`).
 
         Args:
             method: ``GET``, ``POST`` or ``DELETE``.
@@ -284,14 +281,14 @@ class Server:
             raise self._lost(request, TypeError("the response is not a JSON object"))
         return found
 
-    def _unreachable(self, error: Exception) -> CatalogUnavailableError:
-        return CatalogUnavailableError(
+    def _unreachable(self, error: Exception) -> errors.CatalogUnavailableError:
+        return errors.CatalogUnavailableError(
             f"The catalog's server {self.address} cannot be reached: {_reason(error)}.",
             remedy="Check that it runs, and the option 'uri'.",
         )
 
-    def _lost(self, request: str, error: Exception) -> AnswerLostError:
-        return AnswerLostError(
+    def _lost(self, request: str, error: Exception) -> errors.AnswerLostError:
+        return errors.AnswerLostError(
             f"The answer of the catalog's server {self.address} to {request} was lost: {_reason(error)}.",
             remedy="Check whether it took effect before running the statement again.",
         )

@@ -6,20 +6,12 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from paimon_sql import errors
 from paimon_sql.cache import Cache
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
-from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient
-from paimon_sql.errors import (
-    AlreadyExistsError,
-    AnswerLostError,
-    CatalogUnavailableError,
-    NoSuchTableError,
-    NotFoundError,
-    PaimonError,
-    UnsupportedError,
-)
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, path_of
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.format.options.engines.catalog import DLF_OSS_ENDPOINT
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
@@ -27,8 +19,6 @@ from paimon_sql.process import share
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 from paimon_sql.storage.format_tables.table import UNKNOWN, PartitionRegister, PartitionStatistics, Spec
 from paimon_sql.storage.metadata.catalog_environment import PartitionChange, VersionManagement
-
-_SNAPSHOT = "SNAPSHOT"
 
 
 @dataclass(frozen=True)
@@ -46,19 +36,11 @@ class RestVersionManagement(VersionManagement):
     table_id: str
 
     def latest(self, branch: str) -> Snapshot | None:
-        try:
-            found = self.client.get(*self._path(branch), "snapshot").get("snapshot")
-        except NotFoundAnswerError as error:
-            self._refuse_unless_no_snapshot(error)
-            return None
+        found = self._found(branch, "snapshot")
         return None if found is None else self._snapshot(found.get("snapshot"))
 
     def get(self, branch: str, snapshot_id: int) -> Snapshot | None:
-        try:
-            found = self.client.get(*self._path(branch), "snapshots", str(snapshot_id)).get("snapshot")
-        except NotFoundAnswerError as error:
-            self._refuse_unless_no_snapshot(error)
-            return None
+        found = self._found(branch, "snapshots", str(snapshot_id))
         return None if found is None else self._snapshot(found)
 
     def commit(
@@ -67,16 +49,17 @@ class RestVersionManagement(VersionManagement):
         body: dict[str, object] = {
             "tableId": self.table_id,
             "snapshot": snapshot.members(),
-            "statistics": [_statistics(change) for change in partitions],
+            "statistics": [_statistics(change.values, change, change.buckets) for change in partitions],
         }
         if base is not None and base.uuid is not None:
             body["baseSnapshotUuid"] = base.uuid
         try:
             response = self.client.post(*self._path(branch), "commit", body=body)
-        except NotFoundAnswerError as error:
-            raise self._no_table(error) from None
+        except NotFoundAnswerError:
+            raise self._no_table() from None
         if not isinstance(response.get("success"), bool):
-            raise AnswerLostError(f"{self.table}: the catalog's server did not report whether the commit succeeded.")
+            problem = f"{self.table}: the catalog's server did not report whether the commit succeeded."
+            raise errors.AnswerLostError(problem)
         return bool(response["success"])
 
     def roll_back(self, branch: str, latest_id: int, *, snapshot_id: int | None = None, tag: str | None = None) -> None:
@@ -87,20 +70,19 @@ class RestVersionManagement(VersionManagement):
         try:
             self.client.post(*self._path(branch), "branches", body={"branch": name, "fromTag": tag})
         except ConflictAnswerError:
-            raise AlreadyExistsError(f"Branch '{name}' already exists.", name=name) from None
+            raise errors.AlreadyExistsError(f"Branch '{name}' already exists.", name=name) from None
 
     def delete_branch(self, name: str) -> None:
         try:
             self.client.delete(*self._path(MAIN_BRANCH), "branches", name)
         except NotFoundAnswerError:
-            raise NotFoundError(f"{self.table}: branch '{name}' does not exist.", name=name) from None
+            raise errors.NotFoundError(f"{self.table}: branch '{name}' does not exist.", name=name) from None
 
     def rename_branch(self, name: str, target: str) -> None:
-        body = {"toBranch": target}
         try:
-            self.client.post(*self._path(MAIN_BRANCH), "branches", name, "rename", body=body)
+            self.client.post(*self._path(MAIN_BRANCH), "branches", name, "rename", body={"toBranch": target})
         except ConflictAnswerError:
-            raise AlreadyExistsError(f"Branch '{target}' already exists.", name=target) from None
+            raise errors.AlreadyExistsError(f"Branch '{target}' already exists.", name=target) from None
 
     def fast_forward(self, name: str) -> None:
         self.client.post(*self._path(MAIN_BRANCH), "branches", name, "forward", body={})
@@ -108,36 +90,46 @@ class RestVersionManagement(VersionManagement):
     def mark_done(self, branch: str, partition: Mapping[str, str]) -> None:
         try:
             self.client.post(*self._path(branch), "partitions", "mark", body={"specs": [dict(partition)]})
-        except UnsupportedError:
+        except errors.UnsupportedError:
             return  # the server has no partitions of this table, so no listener waits for the event
 
     def _path(self, branch: str) -> tuple[str, ...]:
-        named = Identifier(self.table.database, self.table.table, branch)
-        return "databases", named.database, "tables", named.object_name
+        return path_of("tables", Identifier(self.table.database, self.table.table, branch))
 
     def _snapshot(self, members: object) -> Snapshot:
         return parse_snapshot(json.dumps(members), f"{self.client.server.address}: snapshot of {self.table}")
 
-    def _refuse_unless_no_snapshot(self, error: NotFoundAnswerError) -> None:
-        if error.resource not in (_SNAPSHOT, ""):
-            raise self._no_table(error) from None
+    def _found(self, branch: str, *path: str) -> Any:
+        """The server's entry of a snapshot; None if there is none."""
+        try:
+            return self.client.get(*self._path(branch), *path).get("snapshot")
+        except NotFoundAnswerError as error:
+            if error.resource not in ("SNAPSHOT", ""):
+                raise self._no_table() from None
+            return None
 
-    def _no_table(self, error: NotFoundAnswerError) -> NoSuchTableError:
-        return NoSuchTableError(
+    def _no_table(self) -> errors.NoSuchTableError:
+        return errors.NoSuchTableError(
             f"Table {self.table} no longer exists, or was replaced by another one.",
             name=str(self.table),
             remedy="Run the statement again.",
         )
 
 
-def _statistics(change: PartitionChange) -> dict[str, object]:
+_NO_BUCKETS = -1
+
+
+def _statistics(
+    spec: Mapping[str, str], figures: PartitionChange | PartitionStatistics, buckets: int = _NO_BUCKETS
+) -> dict[str, object]:
+    """The statistics of a partition as JSON (Paimon: `PartitionStatistics`)."""
     return {
-        "spec": dict(change.values),
-        "recordCount": change.rows,
-        "fileSizeInBytes": change.size,
-        "fileCount": change.files,
-        "lastFileCreationTime": change.last_file_millis,
-        "totalBuckets": change.buckets,
+        "spec": dict(spec),
+        "recordCount": figures.rows,
+        "fileSizeInBytes": figures.size,
+        "fileCount": figures.files,
+        "lastFileCreationTime": figures.last_file_millis,
+        "totalBuckets": buckets,
     }
 
 
@@ -147,7 +139,7 @@ _MAX_CACHED = 1000
 
 @dataclass(frozen=True)
 class Token:
-    """A vended token.
+    """A vended token (Paimon: `RESTToken`).
 
     Attributes:
         options: options of the file system.
@@ -191,7 +183,7 @@ class TokenProvider:
             options = {str(k): str(v) for k, v in response["token"].items()}
             expires = float(response["expiresAtMillis"]) / 1000
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise CatalogUnavailableError(
+            raise errors.CatalogUnavailableError(
                 f"The catalog's server {self.client.server.address} returned no token for the files of"
                 f" {'.'.join(self.table[1::2])}."
             ) from None
@@ -199,18 +191,18 @@ class TokenProvider:
 
 
 class TokenFileIO(ResolvingFileIO):
-    """Reads and writes a table's files with the current token.
+    """Reads and writes a table's files with the current token (Paimon: `RESTTokenFileIO`).
 
     Args:
-        lender: the provider of tokens.
+        provider: the provider of tokens.
         options: the catalog's options.
     """
 
     credentials_change = True
 
-    def __init__(self, lender: TokenProvider, options: Mapping[str, str]) -> None:
+    def __init__(self, provider: TokenProvider, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._provider = lender
+        self._provider = provider
         self._token: Token | None = None
         self._files = ResolvingFileIO(options)
 
@@ -230,7 +222,6 @@ _tokens = share(lambda: Cache[TokenProvider, Token](_MAX_CACHED, holds=Token.hol
 
 
 _PARTITIONS = "partitions"
-_NO_BUCKETS = -1
 
 
 class _Entry(TypedDict):
@@ -266,7 +257,7 @@ class RestPartitions(PartitionRegister):
             {
                 "partitionSpecs": [dict(s) for s, _ in figures],
                 "ignoreIfExists": True,
-                "partitionStatistics": [_request(s, f) for s, f in figures],
+                "partitionStatistics": [_statistics(s, f) for s, f in figures],
                 "replaceStatistics": anew,
             }
         )
@@ -280,15 +271,16 @@ class RestPartitions(PartitionRegister):
         except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         except ConflictAnswerError as error:
-            raise AlreadyExistsError(f"{self.name} already has partition {error.name}.", name=error.name) from None
+            problem = f"{self.name} already has partition {error.name}."
+            raise errors.AlreadyExistsError(problem, name=error.name) from None
 
-    def _no_table(self, error: NotFoundAnswerError) -> PaimonError:
+    def _no_table(self, error: NotFoundAnswerError) -> errors.PaimonError:
         if error.resource != "TABLE":
-            return UnsupportedError(
+            return errors.UnsupportedError(
                 f"{self.name}: the catalog's server {self.client.server.address} does not store partitions.",
                 remedy=f"Create the table without '{METASTORE_PARTITIONED_TABLE.key}' to list its directories.",
             )
-        return NoSuchTableError(f"Table {self.name} no longer exists.", name=self.name)
+        return errors.NoSuchTableError(f"Table {self.name} no longer exists.", name=self.name)
 
 
 def _spec(entry: _Entry) -> dict[str, str]:
@@ -299,14 +291,3 @@ def _figures(entry: Mapping[str, object]) -> PartitionStatistics:
     names = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
     values = [entry.get(name) for name in names]
     return PartitionStatistics(*(value if isinstance(value, int) else UNKNOWN for value in values))
-
-
-def _request(spec: Spec, figures: PartitionStatistics) -> dict[str, object]:
-    return {
-        "spec": dict(spec),
-        "recordCount": figures.rows,
-        "fileSizeInBytes": figures.size,
-        "fileCount": figures.files,
-        "lastFileCreationTime": figures.last_file_millis,
-        "totalBuckets": _NO_BUCKETS,
-    }

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
-from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient
-from paimon_sql.errors import (
-    NoSuchDatabaseError,
-    NotFoundError,
-    PaimonError,
-)
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, path_of
+from paimon_sql.errors import AlreadyExistsError, NotFoundError, PaimonError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 
 _DATABASE = "DATABASE"
@@ -58,7 +54,7 @@ class DefinitionsOnServer(Catalog):
 
     def drop_view(self, identifier: Identifier) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
-            self.client.delete(*_view_path(identifier))
+            self.client.delete(*path_of("views", identifier))
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         self._check_view_name(target)
@@ -116,24 +112,19 @@ class DefinitionsOnServer(Catalog):
     def _found_view(self, identifier: Identifier) -> ViewSchema | None:
         if "$" in identifier.object_name:
             return None
-        try:
-            found = self.client.get(*_view_path(identifier))
-        except NotFoundAnswerError:
+        found = self.client.find(*path_of("views", identifier))
+        if found is None:
             return None
         return parse_view(json.dumps(found.get("schema")), f"View {self.name}.{identifier}")
 
     def _make_view(self, identifier: Identifier, view: ViewSchema) -> None:
         body = {"identifier": named(identifier), "schema": json.loads(view.to_json())}
-        try:
-            with self._within(identifier.database):
-                self.client.post("databases", identifier.database, "views", body=body)
-        except ConflictAnswerError:
-            raise self._taken_view(identifier) from None
+        self._create("views", identifier.database, body, self._taken_view(identifier))
 
     def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
             self._changed(
-                _view_path(identifier),
+                path_of("views", identifier),
                 view_changes(before, after),
                 lambda: self._make_view(identifier, after),
                 lambda: self._make_view(identifier, before),
@@ -141,11 +132,7 @@ class DefinitionsOnServer(Catalog):
 
     def _make_function(self, identifier: Identifier, name: str, function: FunctionSchema) -> None:
         body = {"name": name, **json.loads(function.to_json())}
-        try:
-            with self._within(identifier.database):
-                self.client.post("databases", identifier.database, "functions", body=body)
-        except ConflictAnswerError:
-            raise self._taken_function(identifier) from None
+        self._create("functions", identifier.database, body, self._taken_function(identifier))
 
     def _change_function(
         self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
@@ -176,10 +163,13 @@ class DefinitionsOnServer(Catalog):
                 make_old()
                 raise
 
-    def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless the database exists."""
-        if not self.database_exists(database):
-            raise self._no_database(database)
+    def _create(self, kind: str, database: str, body: Mapping[str, object], taken: AlreadyExistsError) -> None:
+        """Create an object of a database; raises ``taken`` if it exists."""
+        try:
+            with self._within(database):
+                self.client.post("databases", database, kind, body=body)
+        except ConflictAnswerError:
+            raise taken from None
 
     @contextmanager
     def _within(self, database: str) -> Iterator[None]:
@@ -195,18 +185,11 @@ class DefinitionsOnServer(Catalog):
         except NotFoundAnswerError as refused:
             raise (self._no_database(database) if refused.resource == _DATABASE else error) from None
 
-    def _no_database(self, database: str) -> NoSuchDatabaseError:
-        return NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
-
 
 def named(identifier: Identifier) -> dict[str, str]:
     """The JSON of an identifier in requests."""
     return {"database": identifier.database, "object": identifier.object_name}
 
 
-def _view_path(identifier: Identifier) -> tuple[str, ...]:
-    return "databases", identifier.database, "views", identifier.object_name
-
-
 def _function_path(identifier: Identifier, name: str) -> tuple[str, ...]:
-    return "databases", identifier.database, "functions", name
+    return path_of("functions", Identifier(identifier.database, name))

@@ -3,8 +3,7 @@
 A field has the column's name. Its annotation is the type, with ``| None`` if values may be missing; `column` adds the
 meaning:
 
->>> @dataclass(frozen=True)
-... class Row:
+>>> class Row(Record):
 ...     branch_name: str = column("the name")
 ...     create_time: Timestamp | None = column("when it was created")
 """
@@ -12,16 +11,24 @@ meaning:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
+
+if TYPE_CHECKING:
+    from typing import dataclass_transform
+else:  # Python 3.10 lacks it
+
+    def dataclass_transform(**_: object) -> Any:
+        return lambda kind: kind
+
 
 Int = Annotated[int, t.IntType()]
 Long = Annotated[int, t.BigIntType()]
@@ -30,6 +37,15 @@ Strings = Annotated[Sequence[str], t.ArrayType(True, t.string_type())]
 StringMap = Annotated[Mapping[str, str], t.MapType(True, t.string_type(), t.string_type())]
 
 _PLAIN: dict[object, t.DataType] = {str: t.string_type(), bool: t.BooleanType(), float: t.DoubleType()}
+
+
+@dataclass_transform(frozen_default=True)
+class Record:
+    """Base class of records: each subclass is a frozen dataclass of its fields, those of its bases first."""
+
+    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=kw_only)(cls)
 
 
 def column(meaning: str, *, nullable: bool | None = None, default: Any = MISSING) -> Any:

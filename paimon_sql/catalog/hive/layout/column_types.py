@@ -5,20 +5,7 @@ Hive has no TIME, no lengths of binary strings and no NOT NULL; the table's own 
 
 from __future__ import annotations
 
-from functools import singledispatch
-
-from pymetastore.htypes import (
-    HCharType,
-    HDecimalType,
-    HListType,
-    HMapType,
-    HPrimitiveType,
-    HStructType,
-    HType,
-    HVarcharType,
-    PrimitiveCategory,
-    TypeParser,
-)
+from pymetastore import htypes as h
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
@@ -26,16 +13,6 @@ from paimon_sql.format.schema import types as t
 LOCAL_TIMESTAMP = "timestamp with local time zone"
 """Hive's name of TIMESTAMP WITH LOCAL TIME ZONE, since version 3."""
 _MAX_CHAR, _MAX_VARCHAR = 255, 65535
-
-
-@singledispatch
-def hive_type(data_type: t.DataType) -> str:
-    """The name of the Hive type for a type.
-
-    Raises:
-        UnsupportedError: Hive has none.
-    """
-    raise UnsupportedError(f"Hive's metastore has no type for {data_type}.")
 
 
 _PLAIN: dict[type[t.DataType], str] = {
@@ -55,63 +32,47 @@ _PLAIN: dict[type[t.DataType], str] = {
     t.LocalZonedTimestampType: LOCAL_TIMESTAMP,
     t.VariantType: "struct<value:binary,metadata:binary>",
 }
-for _type, _name in _PLAIN.items():
-    hive_type.register(_type, lambda _, name=_name: name)
 
 
-@hive_type.register
-def _(data_type: t.DecimalType) -> str:
-    return f"decimal({data_type.precision},{data_type.scale})"
+def hive_type(data_type: t.DataType) -> str:
+    """The name of the Hive type for a type (Paimon: `HiveTypeUtils`).
+
+    Raises:
+        UnsupportedError: Hive has none.
+    """
+    match data_type:
+        case t.DecimalType():
+            return f"decimal({data_type.precision},{data_type.scale})"
+        case t.CharType():
+            return f"char({data_type.length})" if data_type.length <= _MAX_CHAR else "string"
+        case t.VarCharType():
+            return f"varchar({data_type.length})" if data_type.length <= _MAX_VARCHAR else "string"
+        case t.ArrayType() | t.VectorType():
+            return f"array<{hive_type(data_type.element)}>"
+        case t.MultisetType():
+            return f"map<{hive_type(data_type.element)},int>"
+        case t.MapType():
+            return f"map<{hive_type(data_type.key)},{hive_type(data_type.value)}>"
+        case t.RowType():
+            return f"struct<{','.join(f'{f.name}:{hive_type(f.type)}' for f in data_type.fields)}>"
+    if type(data_type) not in _PLAIN:
+        raise UnsupportedError(f"Hive's metastore has no type for {data_type}.")
+    return _PLAIN[type(data_type)]
 
 
-@hive_type.register
-def _(data_type: t.CharType) -> str:
-    return f"char({data_type.length})" if data_type.length <= _MAX_CHAR else "string"
-
-
-@hive_type.register
-def _(data_type: t.VarCharType) -> str:
-    return f"varchar({data_type.length})" if data_type.length <= _MAX_VARCHAR else "string"
-
-
-@hive_type.register
-def _(data_type: t.ArrayType) -> str:
-    return f"array<{hive_type(data_type.element)}>"
-
-
-@hive_type.register
-def _(data_type: t.VectorType) -> str:
-    return f"array<{hive_type(data_type.element)}>"
-
-
-@hive_type.register
-def _(data_type: t.MultisetType) -> str:
-    return f"map<{hive_type(data_type.element)},int>"
-
-
-@hive_type.register
-def _(data_type: t.MapType) -> str:
-    return f"map<{hive_type(data_type.key)},{hive_type(data_type.value)}>"
-
-
-@hive_type.register
-def _(data_type: t.RowType) -> str:
-    return f"struct<{','.join(f'{f.name}:{hive_type(f.type)}' for f in data_type.fields)}>"
-
-
-_PRIMITIVES: dict[PrimitiveCategory, t.DataType] = {
-    PrimitiveCategory.BOOLEAN: t.BooleanType(),
-    PrimitiveCategory.BYTE: t.TinyIntType(),
-    PrimitiveCategory.SHORT: t.SmallIntType(),
-    PrimitiveCategory.INT: t.IntType(),
-    PrimitiveCategory.LONG: t.BigIntType(),
-    PrimitiveCategory.FLOAT: t.FloatType(),
-    PrimitiveCategory.DOUBLE: t.DoubleType(),
-    PrimitiveCategory.STRING: t.string_type(),
-    PrimitiveCategory.BINARY: t.bytes_type(),
-    PrimitiveCategory.DATE: t.DateType(),
-    PrimitiveCategory.TIMESTAMP: t.TimestampType(),
-    PrimitiveCategory.TIMESTAMPLOCALTZ: t.LocalZonedTimestampType(),
+_PRIMITIVES: dict[h.PrimitiveCategory, t.DataType] = {
+    h.PrimitiveCategory.BOOLEAN: t.BooleanType(),
+    h.PrimitiveCategory.BYTE: t.TinyIntType(),
+    h.PrimitiveCategory.SHORT: t.SmallIntType(),
+    h.PrimitiveCategory.INT: t.IntType(),
+    h.PrimitiveCategory.LONG: t.BigIntType(),
+    h.PrimitiveCategory.FLOAT: t.FloatType(),
+    h.PrimitiveCategory.DOUBLE: t.DoubleType(),
+    h.PrimitiveCategory.STRING: t.string_type(),
+    h.PrimitiveCategory.BINARY: t.bytes_type(),
+    h.PrimitiveCategory.DATE: t.DateType(),
+    h.PrimitiveCategory.TIMESTAMP: t.TimestampType(),
+    h.PrimitiveCategory.TIMESTAMPLOCALTZ: t.LocalZonedTimestampType(),
 }
 
 
@@ -122,25 +83,25 @@ def paimon_type(name: str) -> t.DataType:
         UnsupportedError: there is none, or the name cannot be parsed.
     """
     try:
-        return _paimon_type(TypeParser(name).parse_type())
+        return _paimon_type(h.TypeParser(name).parse_type())
     except (ValueError, IndexError, AttributeError):
         raise UnsupportedError(f"Hive's type {name} is not supported.") from None
 
 
-def _paimon_type(found: HType) -> t.DataType:
-    if isinstance(found, HPrimitiveType) and found.primitive_type in _PRIMITIVES:
+def _paimon_type(found: h.HType) -> t.DataType:
+    if isinstance(found, h.HPrimitiveType) and found.primitive_type in _PRIMITIVES:
         return _PRIMITIVES[found.primitive_type]
-    if isinstance(found, HDecimalType):
+    if isinstance(found, h.HDecimalType):
         return t.DecimalType(precision=found.precision, scale=found.scale)
-    if isinstance(found, HCharType):
+    if isinstance(found, h.HCharType):
         return t.CharType(length=found.length)
-    if isinstance(found, HVarcharType):
+    if isinstance(found, h.HVarcharType):
         return t.VarCharType(length=found.length)
-    if isinstance(found, HListType):
+    if isinstance(found, h.HListType):
         return t.ArrayType(element=_paimon_type(found.element_type))
-    if isinstance(found, HMapType):
+    if isinstance(found, h.HMapType):
         return t.MapType(key=_paimon_type(found.key_type), value=_paimon_type(found.value_type))
-    if isinstance(found, HStructType):
+    if isinstance(found, h.HStructType):
         pairs = enumerate(zip(found.names, found.types, strict=True))
         return t.RowType(fields=tuple(t.DataField(i, name, _paimon_type(of)) for i, (name, of) in pairs))
     raise ValueError(found)

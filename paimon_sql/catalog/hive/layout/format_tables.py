@@ -1,4 +1,4 @@
-"""Conversion of Hive's tables of plain files to format tables, and back."""
+"""Conversion of Hive's tables of plain files to format tables, and back (Paimon: `HiveTableUtils`)."""
 
 from __future__ import annotations
 

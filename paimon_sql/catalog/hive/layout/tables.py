@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from pymetastore.hive_metastore.ttypes import FieldSchema, SerDeInfo, StorageDescriptor, Table
 
 from paimon_sql.catalog.hive.layout.column_types import hive_type
+from paimon_sql.catalog.warehouse import lists_partitions, registered_options
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_TIME
@@ -55,11 +53,6 @@ def wants_external(options: Mapping[str, str]) -> bool:
     return options.get("external", options.get("EXTERNAL", "")).lower() == "true"
 
 
-def is_partitioned(schema: TableSchema) -> bool:
-    """Whether the metastore lists the partitions of a table with such a schema."""
-    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
-
-
 def new_entry(database: str, name: str, owner: str, kind: str) -> TableStruct:
     """A new entry without columns."""
     now = int(time.time())
@@ -72,16 +65,14 @@ def new_entry(database: str, name: str, owner: str, kind: str) -> TableStruct:
         retention=_FOREVER,
         sd=StorageDescriptor(cols=[], serdeInfo=SerDeInfo(parameters={}), parameters={}),
         partitionKeys=[],
-        parameters={},
+        parameters={"EXTERNAL": "TRUE"} if kind == EXTERNAL else {},
         tableType=kind,
     )
-    if kind == EXTERNAL:
-        entry.parameters = {"EXTERNAL": "TRUE"}
     return entry
 
 
 def describe(entry: TableStruct, schema: TableSchema, *, all_properties: bool) -> None:
-    """Set an entry by a table's schema.
+    """Set an entry by a table's schema (Paimon: `HiveCatalog.updateHmsTable`).
 
     Args:
         entry: the entry.
@@ -100,7 +91,7 @@ def describe(entry: TableStruct, schema: TableSchema, *, all_properties: bool) -
     else:
         entry.parameters.pop(COMMENT, None)
     entry.sd.inputFormat, entry.sd.outputFormat, entry.sd.serdeInfo.serializationLib = _INPUT, _OUTPUT, _SERDE
-    keys = schema.partition_keys if is_partitioned(schema) else ()
+    keys = schema.partition_keys if lists_partitions(schema) else ()
     entry.sd.cols = columns(f for f in schema.fields if f.name not in keys)
     entry.partitionKeys = [_column(schema.field(key)) for key in keys]
     tag_column = schema.options.get(METASTORE_TAG_TO_PARTITION.key)
@@ -119,8 +110,7 @@ def table_properties(schema: TableSchema, *, all_properties: bool) -> dict[str, 
     if not all_properties:
         hive_options = {k: v for k, v in schema.options.items() if k.startswith(_HIVE_PREFIX)}
         return {**hive_options, **{k: schema.options[k] for k in _ALWAYS_WRITTEN if k in schema.options}}
-    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
-    return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
+    return registered_options(schema)
 
 
 def columns(fields: Iterable[DataField]) -> list[ColumnStruct]:
@@ -203,16 +193,16 @@ class TableStruct(PlacedStruct, Protocol):
 _PROPERTY = "paimon_location"
 
 
-class Locations(ABC):
-    """Reads and writes the locations of entries."""
+class Locations:
+    """Reads and writes the locations of entries, in Hive's own fields (Paimon: `StorageLocationHelper`)."""
 
-    @abstractmethod
     def place_database(self, database: DatabaseStruct, location: str) -> None:
         """Set the location of a database."""
+        database.locationUri = location
 
-    @abstractmethod
     def place(self, thing: PlacedStruct, location: str) -> None:
         """Set the location of a table or a partition."""
+        thing.sd.location = location
 
     def of_database(self, database: DatabaseStruct) -> str | None:
         """The location of a database."""
@@ -223,18 +213,8 @@ class Locations(ABC):
         return plain(thing.sd.location if thing.sd else None)
 
 
-class InDescriptors(Locations):
-    """Locations in Hive's own fields."""
-
-    def place_database(self, database: DatabaseStruct, location: str) -> None:
-        database.locationUri = location
-
-    def place(self, thing: PlacedStruct, location: str) -> None:
-        thing.sd.location = location
-
-
 class InProperties(Locations):
-    """Locations as properties, for storage that Hive cannot access."""
+    """Locations as properties, for storage that Hive cannot access (Paimon: `TBPropertiesLocationHelper`)."""
 
     def place_database(self, database: DatabaseStruct, location: str) -> None:
         database.parameters = {**(database.parameters or {}), _PROPERTY: location}

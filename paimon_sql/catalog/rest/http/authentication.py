@@ -1,8 +1,7 @@
-"""Authentication and signatures of requests: one class per value of ``token.provider`` and ``dlf.signing-algorithm``.
+"""Authentication and signatures of requests (spec: REST API).
 
-A provider is a small class; new ones are added to `PROVIDERS`.
-
-An algorithm is a small class; new ones are added to `SIGNATURES`. Source: Paimon's REST specification, DLF tokens.
+A small class per value of ``token.provider`` and ``dlf.signing-algorithm``; new ones are added to `PROVIDERS` and
+`SIGNATURES`.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Authentication(ABC):
 
 @dataclass(frozen=True)
 class Bearer(Authentication):
-    """A bearer token."""
+    """A bearer token (Paimon: `BearTokenAuthProvider`)."""
 
     token: str = field(repr=False)
 
@@ -62,10 +61,7 @@ class Bearer(Authentication):
 
 @dataclass(frozen=True)
 class Dlf(Authentication):
-    """Signatures of Alibaba Cloud's Data Lake Formation: the secret is never sent.
-
-    Source: Paimon's REST specification, authentication by DLF tokens.
-    """
+    """Signatures of Alibaba Cloud's Data Lake Formation: the secret is never sent (Paimon: `DLFAuthProvider`)."""
 
     source: CredentialSource = field(repr=False)
     signature: Signature
@@ -119,6 +115,8 @@ class Signature(ABC):
 class DlfSignature(Signature):
     """Signatures of Data Lake Formation, version 4: HMAC-SHA256 with a key per day and region.
 
+    Paimon: `DLFDefaultSigner`.
+
     Attributes:
         region: the region of the server.
     """
@@ -156,7 +154,7 @@ class DlfSignature(Signature):
 
 @dataclass(frozen=True)
 class OpenApiSignature(Signature):
-    """Signatures of Alibaba Cloud's OpenAPI (DlfNext): HMAC-SHA1."""
+    """Signatures of Alibaba Cloud's OpenAPI (DlfNext): HMAC-SHA1 (Paimon: `DLFOpenApiSigner`)."""
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> OpenApiSignature:

@@ -44,7 +44,7 @@ _MAX_CACHED = 1000
 
 @dataclass(frozen=True)
 class Credentials:
-    """An access key.
+    """An access key (Paimon: `DLFToken`).
 
     Attributes:
         key_id: the id of the key.
@@ -104,7 +104,7 @@ class GivenKeys(CredentialSource):
 
 @dataclass(frozen=True)
 class TokenFile(CredentialSource):
-    """A file that another process keeps current."""
+    """A file that another process keeps current (Paimon: `DLFLocalFileTokenLoader`)."""
 
     path: str
 
@@ -130,6 +130,8 @@ class TokenFile(CredentialSource):
 @dataclass(frozen=True)
 class InstanceRole(CredentialSource):
     """The metadata service of a machine of Alibaba Cloud, with the credentials of its role.
+
+    Paimon: `DLFECSTokenLoader`.
 
     Attributes:
         address: the URL of the service.
