@@ -246,10 +246,7 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     live = filter_partitions(table, live_files(table, snapshot).entries, partitions)
     chosen = set(pc.unique(live["partition"]).to_pylist())
     current = [e for e in global_entries(table, snapshot) if column.covers(e) and e.partition in chosen]
-    changed = {
-        *changed_since(table, live, current, column.field.id),
-        *of_another_type(table, current, column.field),
-    }
+    changed = {*changed_since(table, live, current, column.field.id), *of_another_type(table, current, column.field)}
     # Files over the same rows contain some of the keys each, so they are replaced together.
     stale = {covered_rows(e) for e in current if e.file.file_name in changed}
     replaced = [e for e in current if covered_rows(e) in stale]

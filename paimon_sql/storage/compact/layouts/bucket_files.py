@@ -55,13 +55,7 @@ class BucketFiles:
         settings = self.settings
         namer = FileNamer(settings.file_prefix)
         return RollingWriter(
-            self.table,
-            settings,
-            self.partition,
-            self.bucket,
-            namer=namer,
-            source=source,
-            first_sequence=first_sequence,
+            self.table, settings, self.partition, self.bucket, namer=namer, source=source, first_sequence=first_sequence
         )
 
 

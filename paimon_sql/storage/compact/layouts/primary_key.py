@@ -191,9 +191,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
     return tasks
 
 
-def _by_bucket(
-    deletions: Mapping[tuple[bytes, int, str], Deletion],
-) -> dict[tuple[bytes, int], dict[str, Deletion]]:
+def _by_bucket(deletions: Mapping[tuple[bytes, int, str], Deletion]) -> dict[tuple[bytes, int], dict[str, Deletion]]:
     found: dict[tuple[bytes, int], dict[str, Deletion]] = {}
     for (partition, bucket, name), deletion in deletions.items():
         found.setdefault((partition, bucket), {})[name] = deletion
@@ -272,6 +270,5 @@ class KeyCompactions(CompactLayout):
             return plan_postponed(table, base, scope=scope, full=full and asked)
         tasks = plan_compaction(table, base, full=full, scope=scope)
         return PlannedCompaction(
-            [f for task in tasks for f in task.changed_files],
-            lambda executor: run_tasks(table, executor, tasks),
+            [f for task in tasks for f in task.changed_files], lambda executor: run_tasks(table, executor, tasks)
         )
