@@ -14,7 +14,7 @@ from paimon_sql.storage.data_files.live_files import Deletion, deletions_of
 from paimon_sql.storage.read.metadata_columns import rows_to_move
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.settings import FileNamer, WriteSettings, moved_settings
+from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,8 @@ class BucketFiles:
 
     def writer(self, *, source: FileSource = FileSource.APPEND, first_sequence: int = 0) -> RollingWriter:
         """A writer of new files of the bucket."""
-        settings = self.settings
-        namer = FileNamer(settings.file_prefix)
         return RollingWriter(
-            self.table, settings, self.partition, self.bucket, namer=namer, source=source, first_sequence=first_sequence
+            self.table, self.settings, self.partition, self.bucket, source=source, first_sequence=first_sequence
         )
 
 

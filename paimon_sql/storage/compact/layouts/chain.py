@@ -28,6 +28,7 @@ from paimon_sql.storage.scan.split import SPLIT_BYTES, Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation, overwritten
 from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter
 
 
@@ -46,13 +47,10 @@ class ChainCompactionTask:
     def run(self) -> list[CommitMessage]:
         """Write the files; on an error they are deleted."""
         writer = KeyValueWriter(self.table, {})
-        try:
+        with aborted_on_error(writer):
             for rows in ReadTask(self.table, self.split, self.table.schema.names).batches():
                 writer.write_stored(with_inserts(rows, (*rows.schema.names, VALUE_KIND.name)))
             return writer.close()
-        except BaseException:
-            writer.abort()
-            raise
 
 
 @dataclass(frozen=True)

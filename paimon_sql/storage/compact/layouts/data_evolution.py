@@ -49,7 +49,7 @@ from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, WriteSettings
 
 
@@ -92,10 +92,7 @@ class DataEvolutionTask:
         if not self.renumbers:
             settings = ColumnSettings(self.table.schema, columns)
         source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
-        namer = FileNamer(settings.file_prefix)
-        writer = RollingWriter(
-            self.table, settings, first.partition, first.bucket, namer=namer, source=source, copies_blobs=True
-        )
+        writer = RollingWriter(self.table, settings, first.partition, first.bucket, source=source, copies_blobs=True)
         after = tuple(write_all(writer, self._rows(columns)))
         if not self.renumbers:
             after = (self._with_row_ids(after[0], columns),)
@@ -355,13 +352,10 @@ class BlobTask:
             target=sys.maxsize,
             copies=True,
         )
-        try:
+        with aborted_on_error(writer):
             for _, values in column.stretches(None):
                 writer.write(values.column(0))
             (file,) = writer.finish()
-        except BaseException:
-            writer.abort()
-            raise
         file = replace(
             file,
             first_row_id=first,

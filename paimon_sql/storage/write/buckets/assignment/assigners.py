@@ -35,7 +35,7 @@ class AssignerPartition:
         number: the index of this share.
         count: the number of shares.
         target: the number of keys in a bucket at which the next one is opened.
-        max_buckets: the max number of buckets of the partition, at least ``lanes``; -1 for no limit.
+        max_buckets: the max number of buckets of the partition, at least ``count``; -1 for no limit.
         counts: the number of keys by bucket.
     """
 

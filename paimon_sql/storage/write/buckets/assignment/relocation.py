@@ -118,9 +118,7 @@ class Relocator:
         first = rows.take(pa.array(starts))
         old_bucket = pc.fill_null(first.column(OLD_BUCKET), -1).to_numpy(zero_copy_only=False)
         found = _Keys(rows, starts, of_row, first.column(OLD_PARTITION), old_bucket)
-        for part in self._place(found):
-            if part.num_rows:
-                yield part
+        yield from (part for part in self._place(found) if part.num_rows)
 
     def _move(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
         """The newest row of each key, in its own partition, and a delete of a row in another one."""
@@ -213,8 +211,12 @@ class KeyLocationTask:
         schema = self.table.schema
         return self.split.size * len(schema.primary_keys) // len(schema.fields)
 
+    def run(self) -> pa.Table:
+        """The wanted keys with their locations."""
+        return pa.Table.from_batches(self.batches(), schema=KEY_LOCATION_SCHEMA)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The keys with their locations, as columns of ``PLACES``."""
+        """The keys with their locations, with the columns of ``KEY_LOCATION_SCHEMA``."""
         schema = self.table.schema
         for rows in ReadTask(self.table, self.split, schema.primary_keys).batches():
             keys = key_bytes(schema, rows)
@@ -224,18 +226,13 @@ class KeyLocationTask:
             yield batch if self.wanted is None else batch.filter(pc.is_in(keys, value_set=self.wanted))
 
 
-def run_key_locations(task: KeyLocationTask) -> pa.Table:
-    """The wanted keys of a task; a module-level function, so that it can be pickled."""
-    return pa.Table.from_batches(task.batches(), schema=KEY_LOCATION_SCHEMA)
-
-
 def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     """Plan the tasks that read all keys that a write does not replace.
 
     Buckets whose files are all older than ``cross-partition-upsert.index-ttl`` are skipped.
     """
     table = state.table
-    buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    buckets: dict[Target, list[DataFileMeta]] = {}
     for e in entries(state.files):
         buckets.setdefault((e.partition, e.bucket), []).append(e.file)
     deletions = deletions_of(table, state.snapshot)
@@ -245,8 +242,8 @@ def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     for (partition, bucket), files in buckets.items():
         if oldest is not None and all((f.creation_epoch_millis() or 0) < oldest for f in files):
             continue
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
-        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        keys = {f.file_name: (partition, bucket, f.file_name) for f in files}
+        theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
         sections = tuple(sections_of(table.schema, files))
         tasks.append(KeyLocationTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
     return tasks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from paimon_sql.format.options.table.bucket import (
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.proposal import Validation
 from paimon_sql.storage.table.index_files import index_path, write_index_file
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.assigners import (
@@ -165,11 +166,7 @@ class DynamicTask(WriteTask):
         if not self.appends:
             return ()  # concurrent commits to the replaced partitions are replaced with these
         partitions = {m.partition for m in messages}
-        seen = dict(self.index)
-
-        def check(proposal: Proposal) -> None:
-            check_hash_indexes(self.table, proposal.latest, seen, partitions)
-
+        check = partial(check_hash_indexes, self.table, self.index, partitions)
         indexes = Validation("the hash indexes are those by which buckets were assigned", check)
         return *super().validations(messages), indexes
 
