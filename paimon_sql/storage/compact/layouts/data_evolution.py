@@ -42,11 +42,11 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
 from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_evolution import read_group
-from paimon_sql.storage.row_level.vectors import replaced_vectors
+from paimon_sql.storage.row_level.columns import row_range
+from paimon_sql.storage.row_level.vectors import change_vectors
 from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.staging.proposal import Overwrite
-from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
@@ -266,24 +266,15 @@ def _with_moved_vectors(
     messages: Sequence[CommitMessage],
 ) -> list[CommitMessage]:
     """The messages of the tasks, and those that move deletion vectors to new files, or drop those of dropped rows."""
-    marked = [
-        (task, message)
-        for task, message in zip(tasks, messages, strict=True)
-        if isinstance(task, DataEvolutionTask) and task.deletions
-    ]
-    entries = index_entries(table, base) if marked else []
     by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
-    for task, message in marked:
+    for task, message in zip(tasks, messages, strict=True):
+        if not isinstance(task, DataEvolutionTask) or not task.deletions:
+            continue
         changed = by_bucket.setdefault((message.partition, message.bucket, message.total_buckets), {})
         changed |= dict.fromkeys(task.deletions)
         if not task.renumbers:
             changed[message.compact_after[0].file_name] = task.moved_vector(table)
-    found = list(messages)
-    for (partition, bucket, total), changed in by_bucket.items():
-        stored = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
-        message = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
-        found.append(message.with_compacted_indexes())
-    return found
+    return [*messages, *(m.with_compacted_indexes() for m in change_vectors(table, base, by_bucket))]
 
 
 class GroupCompactions(CompactLayout):
@@ -420,9 +411,8 @@ def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]
 
 
 def _first(file: DataFileMeta) -> int:
-    assert file.first_row_id is not None
-    return file.first_row_id
+    return row_range(file)[0]
 
 
 def _end(file: DataFileMeta) -> int:
-    return _first(file) + file.row_count
+    return row_range(file)[1]
