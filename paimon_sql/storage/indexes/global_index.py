@@ -155,15 +155,8 @@ class IndexTask:
             group = bucketed.group
             inside = start <= group.first_row_id and group.first_row_id + group.row_count <= end
             wanted = None if inside else RowIds(np.array([start]), np.array([end]))
-            read = read_group(
-                self.table,
-                bucketed.partition,
-                bucketed.bucket,
-                group,
-                [field.name],
-                deletion=self.deletions.get(group.anchor.file_name),
-                row_ids=wanted,
-            )
+            place, deletion = (bucketed.partition, bucketed.bucket), self.deletions.get(group.anchor.file_name)
+            read = read_group(self.table, *place, group, [field.name], deletion=deletion, row_ids=wanted)
             for positions, batch in read:
                 rows, values = positions + group.first_row_id, batch.column(0)
                 if not inside:
@@ -319,31 +312,22 @@ def sorted_portions(batches: Iterable[Keyed], portions: int, most_rows: int) -> 
         most_rows: the intended number of rows of a portion.
     """
     if portions < 2:
-        parts = list(batches)
-        if parts:
-            yield from _cut(*_concatenated(parts), most_rows)
+        if parts := list(batches):
+            keys = pa.concat_arrays([keys for keys, _ in parts])
+            yield from _cut(keys, np.concatenate([rows for _, rows in parts]), most_rows)
         return
     with spill_folder() as directory:
         path = Path(directory, "rows.arrow")
         sample = _spilled(batches, path, portions * _SAMPLES)
         if sample is None:
             return
-        borders = _borders(sample, portions)
-        for file in _partitioned(path, borders, Path(directory)):
+        for file in _partitioned(path, _borders(sample, portions), Path(directory)):
             with pa.OSFile(str(file)) as source:
                 table = pa.ipc.open_stream(source).read_all()
             file.unlink()
             if len(table):
-                yield from _cut(*_columns(table), most_rows)
-
-
-def _concatenated(parts: list[Keyed]) -> Keyed:
-    return pa.concat_arrays([keys for keys, _ in parts]), np.concatenate([rows for _, rows in parts])
-
-
-def _columns(table: pa.Table) -> Keyed:
-    keys = table["key"].combine_chunks()
-    return keys, table["row"].to_numpy().astype(np.int64, copy=False)
+                rows = table["row"].to_numpy().astype(np.int64, copy=False)
+                yield from _cut(table["key"].combine_chunks(), rows, most_rows)
 
 
 def _cut(keys: pa.Array, rows: Longs, most_rows: int) -> Iterator[SortedRows]:
@@ -367,7 +351,7 @@ def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | No
     rng = np.random.default_rng(_SEED)
     writer: pa.RecordBatchStreamWriter | None = None
     sample: list[pa.Array] = []
-    taken, seen = 0, 0
+    seen = 0
     with pa.OSFile(str(path), "wb") as sink:
         for keys, rows in batches:
             batch = pa.record_batch({"key": keys, "row": pa.array(rows)})
@@ -378,7 +362,6 @@ def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | No
             # Proportional to the batch's share of the rows so far, at least one.
             count = min(len(keys), max(1, wanted * len(keys) // max(seen, 1)))
             sample.append(keys.take(pa.array(rng.choice(len(keys), count, replace=False))).drop_null())
-            taken += count
         if writer is None:
             return None
         writer.close()

@@ -160,20 +160,14 @@ def _manifests_of(branch: Table) -> Parse:
 
 def _named_files(branch: Table, aside: Quarantined) -> _Found:
     """Torn tags, changelogs and consumers."""
-    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    changelog_manager = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    changelogs, changelog_ids = changelog_manager.directory, changelog_manager.ids()
+    tags, consumers = branch.tags, branch.consumers
+    tag_lost = "The tag is lost; files that only it kept are orphan files."
     candidates: list[tuple[str, str, Parse, str]] = [
-        *(
-            (branch.tags.path(n), f"tag '{n}'", parse_tag, "The tag is lost; files that only it kept are orphan files.")
-            for n in branch.tags.names()
-        ),
-        *(
-            (changelogs.directory.path(i), f"changelog {i}", parse_snapshot, "Its changes are lost.")
-            for i in changelogs.ids()
-        ),
-        *(
-            (branch.consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.")
-            for n in branch.consumers.names()
-        ),
+        *((tags.path(n), f"tag '{n}'", parse_tag, tag_lost) for n in tags.names()),
+        *((changelogs.path(i), f"changelog {i}", parse_snapshot, "Its changes are lost.") for i in changelog_ids),
+        *((consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.") for n in consumers.names()),
     ]
     files = []
     for path, name, parse, lost in candidates:

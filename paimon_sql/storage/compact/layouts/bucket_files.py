@@ -77,7 +77,7 @@ def by_bucket(table: Table, files: Iterable[ManifestEntry], snapshot: Snapshot |
     deletions = deletions_of(table, snapshot)
     found = []
     for (partition, bucket, total), in_bucket in grouped.items():
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in in_bucket}
-        vectors = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        keys = {f.file_name: (partition, bucket, f.file_name) for f in in_bucket}
+        vectors = {name: deletions[key] for name, key in keys.items() if key in deletions}
         found.append(BucketFiles(table, partition, bucket, total, tuple(in_bucket), vectors))
     return found

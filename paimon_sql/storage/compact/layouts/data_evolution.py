@@ -29,7 +29,7 @@ from paimon_sql.format.options.table.row_tracking import (
 )
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
-from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Scope, run_tasks
+from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Run, Scope, run_tasks
 from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import (
     BucketedGroup,
@@ -159,7 +159,7 @@ class DataEvolutionTask:
 
 
 def plan_data_evolution_compaction(
-    table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
+    table: Table, base: Snapshot | None, scope: Scope
 ) -> list[DataEvolutionTask | BlobTask]:
     """Plan the compaction of a snapshot of a table with data evolution.
 
@@ -280,15 +280,10 @@ def _with_moved_vectors(
 class GroupCompactions(CompactLayout):
     """Compactions of tables with data evolution, on demand only."""
 
-    def compact_due(
-        self,
-        table: Table,
-        messages: Sequence[CommitMessage],
-        executor: Executor,
-        overwrite: Overwrite | None,
-        planned_on: Snapshot | None,
-    ) -> list[CommitMessage]:
-        return []
+    def plan_due(
+        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
+    ) -> Run:
+        return lambda executor: []
 
     def plan_compaction(
         self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool

@@ -65,8 +65,7 @@ class LookupRewriter(Rewriter):
         if not any(f.level == 0 for run in section.runs for f in run):
             yield from super().outcomes(section)
             return
-        for window in self._windows(section):
-            yield self._outcome(window)
+        yield from map(self._outcome, self._windows(section))
 
     def _windows(self, section: Section) -> Iterator[Window]:
         """The section's rows and those of deeper levels with the same keys."""

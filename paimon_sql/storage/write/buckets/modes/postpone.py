@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
-from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.table.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
 from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX, FILE_FORMAT, METADATA_STATS_MODE
 from paimon_sql.format.schema.schema import TableSchema
@@ -143,12 +142,7 @@ class StagedTask(PostponeTask):
         return PostponeTask(self.table, run_id=self.run_id), rows
 
     def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
-        postponed = [
-            ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
-            for m in messages
-            if m.bucket == POSTPONE_BUCKET
-            for f in m.new_files
-        ]
+        postponed = append_changes(m for m in messages if m.bucket == POSTPONE_BUCKET).entries
         with StagedFiles(self.table) as staged:
             settled = [m for m in staged.own(messages) if m.bucket != POSTPONE_BUCKET]
             totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
