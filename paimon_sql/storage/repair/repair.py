@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -102,21 +102,16 @@ def repair(table: Table, *, dry_run: bool = False) -> Findings:
     for branch in [table, *other_branches(table)]:
         own = Findings(quarantined=found.quarantined)
         for check in (_unreadable, _late_snapshots, _schemas, _hints, _gaps, _contents, _consumers):
-            _run_check(branch, own, check, dry_run)
+            with _problems(own):
+                check(branch, own, dry_run)
         if not found.problems and not own.problems:
-            _run_check(branch, own, _leftovers, dry_run)
+            with _problems(own):
+                _leftovers(branch, own, dry_run)
         of_branch = "" if branch.branch == MAIN_BRANCH else f", branch '{branch.branch}'"
         found.take(own, f"{branch.name}{of_branch}: ")
     if not dry_run:
         publish_quietly(table)
     return found
-
-
-def _run_check(branch: Table, found: Findings, check: Callable[[Table, Findings, bool], None], dry_run: bool) -> None:
-    try:
-        check(branch, found, dry_run)
-    except PaimonError as error:
-        found.problems.append(str(error))
 
 
 def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
@@ -243,8 +238,8 @@ def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
 
 
 @contextmanager
-def _problems(found: Findings, what: str) -> Iterator[None]:
+def _problems(found: Findings, what: str = "") -> Iterator[None]:
     try:
         yield
     except PaimonError as error:
-        found.problems.append(f"{what} cannot be read: {error}")
+        found.problems.append(f"{what} cannot be read: {error}" if what else str(error))

@@ -160,13 +160,12 @@ def _manifests_of(branch: Table) -> Parse:
 
 def _named_files(branch: Table, aside: Quarantined) -> _Found:
     """Torn tags, changelogs and consumers."""
-    changelog_manager = ChangelogManager(branch.file_io, branch.paths.branch_root)
-    changelogs, changelog_ids = changelog_manager.directory, changelog_manager.ids()
+    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
     tags, consumers = branch.tags, branch.consumers
-    tag_lost = "The tag is lost; files that only it kept are orphan files."
+    tag_lost, changes_lost = "The tag is lost; files that only it kept are orphan files.", "Its changes are lost."
     candidates: list[tuple[str, str, Parse, str]] = [
         *((tags.path(n), f"tag '{n}'", parse_tag, tag_lost) for n in tags.names()),
-        *((changelogs.path(i), f"changelog {i}", parse_snapshot, "Its changes are lost.") for i in changelog_ids),
+        *((changelogs.directory.path(i), f"changelog {i}", parse_snapshot, changes_lost) for i in changelogs.ids()),
         *((consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.") for n in consumers.names()),
     ]
     files = []

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import count
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
 from paimon_sql.format.layout.paths import data_file_name, is_file_name
-from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options import Option, TableOptions
 from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,
@@ -35,6 +35,13 @@ from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, f
 from paimon_sql.storage.read.metadata_columns import is_tracked
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
+
+T = TypeVar("T")
+
+
+def _option(option: Option[T]) -> cached_property[T]:
+    """A setting that is a table option."""
+    return cached_property(lambda settings: settings._options.get(option))
 
 
 class WriteSettings:
@@ -66,25 +73,17 @@ class WriteSettings:
         """The number of rows at which a data file of new rows is closed; does not apply to compactions."""
         return self._options.get(data_file.TARGET_FILE_ROW_NUM)
 
-    @cached_property
-    def buffer_size(self) -> int:
-        """The max bytes that a writer buffers in memory."""
-        return self._options.get(WRITE_BUFFER_SIZE)
+    buffer_size = _option(WRITE_BUFFER_SIZE)
+    """The max bytes that a writer buffers in memory."""
 
-    @cached_property
-    def thin(self) -> bool:
-        """Whether key columns are stored only once, as value columns."""
-        return self._options.get(data_file.DATA_FILE_THIN_MODE)
+    thin = _option(data_file.DATA_FILE_THIN_MODE)
+    """Whether key columns are stored only once, as value columns."""
 
-    @cached_property
-    def dense_stats(self) -> bool:
-        """Whether columns without statistics are left out of the stored statistics."""
-        return self._options.get(data_file.METADATA_STATS_DENSE_STORE)
+    dense_stats = _option(data_file.METADATA_STATS_DENSE_STORE)
+    """Whether columns without statistics are left out of the stored statistics."""
 
-    @cached_property
-    def compression_in_name(self) -> bool:
-        """Whether file names contain the compression."""
-        return self._options.get(data_file.FILE_SUFFIX_INCLUDE_COMPRESSION)
+    compression_in_name = _option(data_file.FILE_SUFFIX_INCLUDE_COMPRESSION)
+    """Whether file names contain the compression."""
 
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
@@ -129,25 +128,19 @@ class WriteSettings:
         """The file indexes to build."""
         return tuple(declared_indexes(self._options))
 
-    @cached_property
-    def max_manifest_index_bytes(self) -> int:
-        """The max bytes of file indexes that are stored in the manifest."""
-        return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+    max_manifest_index_bytes = _option(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+    """The max bytes of file indexes that are stored in the manifest."""
 
     @cached_property
     def stats_fields(self) -> Sequence[DataField]:
         """The columns that may have statistics."""
         return self.stored_fields if self._dedicated_fields else self._schema.fields
 
-    @cached_property
-    def buckets(self) -> int:
-        """The option ``bucket``."""
-        return self._options.get(BUCKET)
+    buckets = _option(BUCKET)
+    """The option ``bucket``."""
 
-    @cached_property
-    def file_prefix(self) -> str:
-        """The prefix of data file names."""
-        return self._options.get(data_file.DATA_FILE_PREFIX)
+    file_prefix = _option(data_file.DATA_FILE_PREFIX)
+    """The prefix of data file names."""
 
     def file_format(self, level: int) -> str:
         """The format of files on a level."""
@@ -242,9 +235,7 @@ class VectorSettings(ColumnSettings):
 class ChangelogSettings(WriteSettings):
     """The settings of changelog files."""
 
-    @cached_property
-    def file_prefix(self) -> str:
-        return self._options.get(CHANGELOG_FILE_PREFIX)
+    file_prefix = _option(CHANGELOG_FILE_PREFIX)
 
     @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:

@@ -29,11 +29,6 @@ class BucketFiles:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
 
     @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return sum(f.file_size for f in self.files)
-
-    @property
     def settings(self) -> WriteSettings:
         """The write settings of the new files."""
         return moved_settings(self.table.schema)
@@ -66,7 +61,7 @@ class BucketTask:
     @property
     def size(self) -> int:
         """The bytes to read."""
-        return self.moved.size
+        return sum(f.file_size for f in self.moved.files)
 
 
 def by_bucket(table: Table, files: Iterable[ManifestEntry], snapshot: Snapshot | None) -> list[BucketFiles]:

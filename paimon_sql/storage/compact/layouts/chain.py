@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -140,20 +140,15 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
                 transaction, [*messages, *due], lambda latest: overwritten(table, latest, overwrite, messages)
             )
             return CompactedChain(messages, snapshot)
-        transaction.require(_partitions_are_new(messages))
+        are_new = partial(_check_new_partitions, {m.partition for m in messages})
+        transaction.require(Validation("partitions that are made whole are new", are_new))
         snapshots = operations.append(transaction, [*messages, *due])
         return CompactedChain(messages, snapshots[-1] if snapshots else None)
 
 
-def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
-    partitions = {m.partition for m in messages}
-
-    def check(proposal: Proposal) -> None:
-        table = proposal.table
-        if partitions.intersection(live_files(table, proposal.latest).partitions):
-            raise CommitConflictError(
-                f"{table.name}: another job wrote a partition while it was being compacted.",
-                remedy="Read it, because it is whole now, or call with overwrite => true.",
-            )
-
-    return Validation("partitions that are made whole are new", check)
+def _check_new_partitions(partitions: set[bytes], proposal: Proposal) -> None:
+    if partitions.intersection(live_files(proposal.table, proposal.latest).partitions):
+        raise CommitConflictError(
+            f"{proposal.table.name}: another job wrote a partition while it was being compacted.",
+            remedy="Read it, because it is whole now, or call with overwrite => true.",
+        )

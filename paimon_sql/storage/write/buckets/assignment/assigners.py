@@ -17,11 +17,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
 from paimon_sql.format.rows.bucket_functions import row_hash
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile
+from paimon_sql.storage.write.writers import Target
 
 MAX_BUCKETS = 32767
 """The max number of buckets: readers of hash indexes store bucket numbers in 16 bits."""
@@ -44,6 +47,12 @@ class AssignerPartition:
     target: int
     max_buckets: int = -1
     counts: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: TableOptions, number: int, count: int) -> AssignerPartition:
+        """A share without buckets, by a table's options."""
+        target, max_buckets = options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM), options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+        return cls(number, count, max(1, target), max_buckets)
 
     def place(self, keys: int) -> npt.NDArray[np.int32]:
         """Assign buckets to new keys, in their order, and count them.
@@ -105,15 +114,11 @@ class HashAssigner:
         table: the table.
         index: the hash indexes before the write; empty if the rows replace all others.
         lanes: the number of assigner partitions; all rows of one must be given to the same assigner.
-        target: the number of keys in a bucket at which the next one is opened.
-        most: the max number of buckets of a partition; -1 for no limit.
     """
 
-    def __init__(
-        self, table: Table, index: Mapping[tuple[bytes, int], HashIndexFile], lanes: int, target: int, most: int
-    ) -> None:
+    def __init__(self, table: Table, index: Mapping[Target, HashIndexFile], lanes: int) -> None:
         self._table = table
-        self._lanes, self._target, self._most = lanes, target, most
+        self._lanes = lanes
         self._files: dict[bytes, list[tuple[int, HashIndexFile]]] = {}
         for (partition, bucket), file in index.items():
             self._files.setdefault(partition, []).append((bucket, file))
@@ -155,7 +160,8 @@ class HashAssigner:
                 found[number].append((theirs, np.full(len(theirs), bucket, np.int16)))
         for number, parts in found.items():
             counts = {bucket: file.rows for bucket, file in files if file.counts and bucket % self._lanes == number}
-            share = AssignerPartition(number, self._lanes, self._target, self._most, counts)
+            share = AssignerPartition.of(self._table.options, number, self._lanes)
+            share.counts |= counts
             known[number] = _KnownAssignerPartition(share, parts)
 
 

@@ -21,11 +21,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import entries
-from paimon_sql.format.options.table.bucket import (
-    CROSS_PARTITION_UPSERT_INDEX_TTL,
-    DYNAMIC_BUCKET_MAX_BUCKETS,
-    DYNAMIC_BUCKET_TARGET_ROW_NUM,
-)
+from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_INDEX_TTL
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND, RowKind
@@ -79,8 +75,7 @@ class Relocator:
         self._router = Router(table.schema, 1)
         stays = self._first if engine.keeps_first else self._stay
         self._place = self._move if engine.moves_rows else stays
-        self._lane = AssignerPartition(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
-        self._lane.max_buckets = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+        self._lane = AssignerPartition.of(table.options, lane, lanes)
         self._lanes: dict[bytes, AssignerPartition] = {}
         for (partition, bucket), count in counts.items():
             if bucket % lanes == lane:
@@ -156,9 +151,7 @@ class Relocator:
         return pa.array(partitions, pa.binary()).take(pa.array(codes))
 
     def _of(self, partition: bytes) -> AssignerPartition:
-        if partition not in self._lanes:
-            self._lanes[partition] = replace(self._lane, counts={})
-        return self._lanes[partition]
+        return self._lanes.setdefault(partition, replace(self._lane, counts={}))
 
     def _assigned(self, partitions: pa.Array, chosen: Indices) -> npt.NDArray[np.int32]:
         """A bucket for each chosen row, as a new key of its partition; any number for the others."""

@@ -16,7 +16,6 @@ from paimon_sql.format.options.table.bucket import (
     DYNAMIC_BUCKET_ASSIGNER_PARALLELISM,
     DYNAMIC_BUCKET_INITIAL_BUCKETS,
     DYNAMIC_BUCKET_MAX_BUCKETS,
-    DYNAMIC_BUCKET_TARGET_ROW_NUM,
 )
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET
@@ -125,14 +124,7 @@ class DynamicTask(WriteTask):
 
     def assigner(self) -> HashAssigner:
         """Create an assigner; all rows of an assigner partition must be given to the same one."""
-        options = self.table.options
-        return HashAssigner(
-            self.table,
-            self.index,
-            self.lanes or assigner_count(self.table, 1),
-            max(1, options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)),
-            options.get(DYNAMIC_BUCKET_MAX_BUCKETS),
-        )
+        return HashAssigner(self.table, self.index, self.lanes or assigner_count(self.table, 1))
 
     def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
         """Bring rows to the assigners of their keys, and from there to the tasks of their buckets.
