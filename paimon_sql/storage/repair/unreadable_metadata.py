@@ -97,12 +97,13 @@ def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantine
         PaimonError: the file system cannot be listed.
     """
     aside = Quarantined()
+    prefix = "" if branch.branch == MAIN_BRANCH else f"branch-{branch.branch}-"
     if branch.version_management is not None:
         return aside
     for find in (_snapshots, _named_files, _schemas):
         found = find(branch, aside)
         for file in found.files:
-            target = join(branch.path, ASIDE, f"{_prefix(branch)}{name_of(file.path)}-{uuid.uuid4()}")
+            target = join(branch.path, ASIDE, f"{prefix}{name_of(file.path)}-{uuid.uuid4()}")
             if dry_run or _quarantine(branch, file.path, target):
                 aside.paths.add(file.path)
                 aside.said.append(f"{file.name} cannot be read: {file.why}; it was moved to {target}. {file.lost}")
@@ -263,7 +264,3 @@ def _lost(file_io: FileIO, path: str, data: bytes) -> str:
 def _member(data: bytes, name: str) -> str | None:
     found = _MEMBERS[name].search(data)
     return found[1].decode(errors="replace") if found else None
-
-
-def _prefix(branch: Table) -> str:
-    return "" if branch.branch == MAIN_BRANCH else f"branch-{branch.branch}-"

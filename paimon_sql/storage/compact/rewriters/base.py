@@ -206,6 +206,4 @@ class Rewriter:
             added = DeletionVector(np.concatenate(positions))
             vectors[name] = vectors[name] | added if name in vectors else added
         old = (w.vectors_file,) if w.vectors_file else ()
-        if not vectors:
-            return old, ()
-        return old, write_deletions(self.table, w.partition, w.bucket, vectors)
+        return old, write_deletions(self.table, w.partition, w.bucket, vectors) if vectors else ()
