@@ -121,7 +121,7 @@ class CompactLayout(TableLayout):
 
     @abstractmethod
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         """Plan the compaction of a snapshot; arguments as of `plan_table`."""
 
@@ -149,15 +149,15 @@ def compact_due(
     return CompactLayout.of(table).plan_due(table, messages, overwrite, planned_on)(executor)
 
 
-def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:
+def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, is_explicit: bool = True) -> PlannedCompaction:
     """Plan the compaction of the latest snapshot of a table.
 
     Args:
         table: the table.
         full: whether all files are compacted; otherwise those that are due.
         scope: the buckets to compact.
-        asked: whether the user set ``full``; with postponed buckets, buckets that get no rows are compacted fully only
-            then.
+        is_explicit: whether the user set ``full``; with postponed buckets, buckets that get no rows are compacted fully
+            only then.
 
     Raises:
         UnsupportedError: the table's files must not change.
@@ -165,4 +165,4 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
     latest = table.snapshots.latest()
-    return CompactLayout.of(table).plan_compaction(table, latest, full=full, scope=scope, asked=asked)
+    return CompactLayout.of(table).plan_compaction(table, latest, full=full, scope=scope, is_explicit=is_explicit)

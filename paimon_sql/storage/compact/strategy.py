@@ -44,7 +44,10 @@ class UniversalCompaction:
         return unit if unit is not None and unit.changes_something() else None
 
     def pick_fresh(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
-        """Pick all runs of level 0, and older ones that are no bigger; None if level 0 is empty."""
+        """Pick all runs of level 0, and older ones that are no bigger; None if level 0 is empty.
+
+        (Paimon: `ForceUpLevel0Compaction`)
+        """
         fresh = sum(run.level == 0 for run in runs)
         unit = self._by_ratio(runs, fresh, triggered=True) if fresh else None
         return unit if unit is not None and unit.changes_something() else None
@@ -85,7 +88,7 @@ class UniversalCompaction:
 
 
 def _is_off_peak(options: TableOptions, hour: int) -> bool:
-    """Whether an hour is in the off-peak time, which may span midnight."""
+    """Whether an hour is in the off-peak time, which may span midnight (Paimon: `OffPeakHours`)."""
     start = options.get(compaction.COMPACTION_OFFPEAK_START_HOUR)
     end = options.get(compaction.COMPACTION_OFFPEAK_END_HOUR)
     if -1 in (start, end) or start == end:
@@ -130,7 +133,10 @@ def pick_full(runs: Sequence[LevelRun], options: TableOptions, marked: Collectio
 
 
 def _is_full_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
-    """Whether the bucket is small enough, has enough fresh rows, or its last full compaction is old enough."""
+    """Whether the bucket is small enough, has enough fresh rows, or its last full compaction is old enough.
+
+    (Paimon: `EarlyFullCompaction`)
+    """
     if len(runs) < 2:
         return False
     deepest = max_level(options)

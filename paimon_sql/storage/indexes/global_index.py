@@ -1,11 +1,4 @@
-"""Building of a global index over a column: its rows are sorted by key in portions, and written to index files.
-
-Consecutive rows of a partition share index files: each covers all of these rows and contains some of their keys. Rows
-that an index covers already are skipped, unless the column was changed since (spec: Global Index).
-
-Key ranges of portions do not overlap, so that few lookups need an index file. The borders are those of a sample of the
-rows.
-"""
+"""Building of a global index over a column: its rows are sorted by key in portions, and written to index files."""
 
 from __future__ import annotations
 
@@ -112,7 +105,9 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
 
 @dataclass(frozen=True)
 class IndexTask:
-    """Writes the index files of consecutive rows of one partition.
+    """Writes the index files of consecutive rows of one partition (spec: Global Index).
+
+    Each file covers all of these rows and contains some of their keys.
 
     Attributes:
         table: the table, with the options of the call.
@@ -220,6 +215,8 @@ class IndexPlan:
 def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, partitions: Predicate | None) -> IndexPlan:
     """Plan the missing parts of an index of a snapshot's rows.
 
+    Rows that an index covers already are skipped, unless the column was changed since.
+
     Args:
         table: the table, with the options of the call.
         column: the indexed column.
@@ -305,6 +302,8 @@ _SEED = 42
 
 def sorted_portions(batches: Iterable[Keyed], portions: int, most_rows: int) -> Iterator[SortedRows]:
     """Sort rows by key and cut them into portions.
+
+    Their key ranges do not overlap, so that few lookups need an index file; the borders are those of a sample.
 
     Args:
         batches: the rows in order.

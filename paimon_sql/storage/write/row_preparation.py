@@ -1,8 +1,4 @@
-"""Preparation of rows for writing: precision of timestamps, row kinds, and checks of blob references.
-
-Binary rows of partitions, keys and statistics store timestamps of precision up to 3 as milliseconds, and so do Parquet
-and Avro. ORC would store more digits, so files and metadata would have different values.
-"""
+"""Preparation of rows for writing: precision of timestamps, row kinds, and checks of blob references."""
 
 from __future__ import annotations
 
@@ -32,6 +28,9 @@ _MILLIS = 3
 
 def cut_to_precision(rows: pa.RecordBatch, fields: Sequence[t.DataField]) -> pa.RecordBatch:
     """Truncate timestamps of precision up to 3 to milliseconds, rounding down.
+
+    Binary rows of partitions, keys and statistics store these as milliseconds, and so do Parquet and Avro. ORC would
+    store more digits, so files and metadata would have different values.
 
     Args:
         rows: the columns of the fields, optionally with others after them.

@@ -97,7 +97,7 @@ _OPEN_FILES = 100
 
 
 class AppendWriter:
-    """Writes rows of an append table.
+    """Writes rows of an append table (Paimon: `AppendOnlyWriter`).
 
     File writers hold rows in memory until they fill a row group, so row groups become smaller with more partitions. If
     the open files still hold more than the write buffer's size, or are too many, those that hold the most are closed
@@ -222,7 +222,7 @@ class SpilledRuns:
 
 
 class KeyValueWriter:
-    """Writes rows of a primary-key table.
+    """Writes rows of a primary-key table (Paimon: `MergeTreeWriter`).
 
     Row kinds are read from a column ``_VALUE_KIND``, or else from the column that the option ``rowkind.field`` names;
     without either, all rows are inserts.

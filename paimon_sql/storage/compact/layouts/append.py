@@ -91,7 +91,10 @@ def _tasks(
 
 
 class _Packing:
-    """Packs the files of a bucket, by the table's options."""
+    """Packs the files of a bucket, by the table's options.
+
+    (Paimon: `AppendCompactCoordinator` without buckets, `BucketedAppendCompactManager` in fixed ones)
+    """
 
     def __init__(self, table: Table) -> None:
         options = table.options
@@ -165,7 +168,7 @@ class AppendCompactions(CompactLayout):
         return lambda executor: with_vectors(table, base, run_tasks(table, executor, tasks))
 
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         plan = plan_clustering if clusters(table) else plan_append_compaction
         tasks = plan(table, base, full=full, scope=scope)

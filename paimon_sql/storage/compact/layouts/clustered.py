@@ -71,7 +71,7 @@ def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: S
     """Plan the clustering of a snapshot's files; no tasks if nothing is due.
 
     If the scope has a condition on partitions, other partitions that were idle for long are clustered fully as well, if
-    the table's options ask for it.
+    the table's options require it.
 
     Args:
         table: the table.

@@ -167,7 +167,7 @@ def plan_data_evolution_compaction(
     at least ``compaction.min.file-num`` files. Blob files are compacted only with ``blob-compaction.enabled``.
 
     Raises:
-        InvalidOptionError: the table's options ask for compactions that change row ids.
+        InvalidOptionError: the table's options require compactions that change row ids.
     """
     if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
         key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
@@ -286,7 +286,7 @@ class GroupCompactions(CompactLayout):
         return lambda executor: []
 
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         pieces = plan_data_evolution_compaction(table, base, scope)
         return PlannedCompaction(

@@ -250,10 +250,10 @@ class KeyCompactions(CompactLayout):
         return lambda executor: run_tasks(table, executor, tasks)
 
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         if bucket_mode(table.schema).is_postponed:
-            return plan_postponed(table, base, scope=scope, full=full and asked)
+            return plan_postponed(table, base, scope=scope, full=full and is_explicit)
         tasks = plan_compaction(table, base, full=full, scope=scope)
         return PlannedCompaction(
             [f for task in tasks for f in task.changed_files], lambda executor: run_tasks(table, executor, tasks)

@@ -28,7 +28,7 @@ from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 class LookupRewriter(Rewriter):
-    """Looks up the older row of each fresh row."""
+    """Looks up the older row of each fresh row (Paimon: `LookupMergeTreeCompactRewriter`)."""
 
     @classmethod
     def serves(cls, options: TableOptions) -> bool:

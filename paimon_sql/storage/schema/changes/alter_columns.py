@@ -230,7 +230,7 @@ class UpdateColumnDefaultValue(SchemaChange):
     Attributes:
         path: the column.
         default: the value as a string, in the form of schema files.
-        is_sql: whether it is a SQL expression instead.
+        is_sql: whether it is a SQL expression.
     """
 
     path: Path

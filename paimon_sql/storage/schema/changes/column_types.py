@@ -1,8 +1,4 @@
-"""Changes of column types and nullability: allowed are the casts that values of old files can be read with.
-
-A change is allowed if the values of old files can be cast as by a SQL CAST; with ``disable-explicit-type-casting`` only
-if every value of the old type is a value of the new one.
-"""
+"""Changes of column types and nullability: allowed are the casts that values of old files can be read with."""
 
 from __future__ import annotations
 
@@ -44,6 +40,9 @@ _TIMES = (t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
 @dataclass(frozen=True, slots=True)
 class Promotion:
     """The rules of a table for changes of types.
+
+    A change is allowed if the values of old files can be cast as by a SQL CAST; with ``disable-explicit-type-casting``
+    only if every value of the old type is a value of the new one.
 
     Attributes:
         widening_only: whether every old value must be preserved.

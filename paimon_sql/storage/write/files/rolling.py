@@ -56,7 +56,7 @@ _STEP_BYTES = 16 * 1024 * 1024
 
 
 class RollingWriter:
-    """Writes rows to data files of one bucket and level.
+    """Writes rows to data files of one bucket and level (Paimon: `RollingFileWriter`).
 
     Batches have the columns of the data files, system columns included; in primary-key tables they are sorted by key.
 

@@ -1,9 +1,4 @@
-"""Postponed buckets: the number of real buckets of their partitions, and the distribution of their rows to these.
-
-The postponed files of a partition are divided, in the order of their writes, into pieces that are processed in
-parallel: each piece becomes sorted files of level 0 in the real buckets. Sequence numbers continue after the rows of
-the pieces before, so that later rows are newer.
-"""
+"""Postponed buckets: the number of real buckets of their partitions, and the distribution of their rows to these."""
 
 from __future__ import annotations
 
@@ -126,6 +121,10 @@ def plan_distribution(
     table: Table, waiting: Iterable[ManifestEntry], totals: Mapping[bytes, int], sequences: Mapping[Target, int]
 ) -> list[DistributeTask]:
     """Plan the distribution of postponed files.
+
+    Those of a partition are divided, in the order of their writes, into pieces that are processed in parallel: each
+    piece becomes sorted files of level 0 in the real buckets. Sequence numbers continue after the rows of the pieces
+    before, so that later rows are newer.
 
     Args:
         table: the table.

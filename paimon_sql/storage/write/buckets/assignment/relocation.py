@@ -1,12 +1,4 @@
-"""Cross-partition upserts: locations of existing keys, and relocation of rows whose keys are in another partition.
-
-- It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
-- It keeps first rows: rows with existing keys are dropped.
-- Every other: the row is written to the partition of the old one.
-
-The key columns of the table are read bucket by bucket, merged, and filtered by the keys of the write, so that memory
-holds these and one window of the table.
-"""
+"""Cross-partition upserts: locations of existing keys, and relocation of rows whose keys are in another partition."""
 
 from __future__ import annotations
 
@@ -59,26 +51,32 @@ class _Keys:
 
 
 class Relocator:
-    """Assigns partitions and buckets to rows, and adds the deletes of keys that move.
+    """Assigns partitions and buckets to rows, and adds the deletes of keys that move (Paimon: `GlobalIndexAssigner`).
+
+    The merge engine decides what happens to a row whose key is in another partition:
+
+    - It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
+    - It keeps first rows: rows with existing keys are dropped.
+    - Every other: the row is written to the partition of the old one.
 
     Args:
         table: the table.
         counts: the number of rows by bucket.
-        lane: the index of this relocator's assigner partition, whose buckets get new keys.
-        lanes: the number of assigner partitions.
+        number: the index of this relocator's assigner partition, whose buckets get new keys.
+        assigners: the number of assigner partitions.
     """
 
-    def __init__(self, table: Table, counts: Mapping[Target, int], lane: int, lanes: int) -> None:
+    def __init__(self, table: Table, counts: Mapping[Target, int], number: int, assigners: int) -> None:
         self._table = table
         engine = merge_engine(table.schema)
         self._kinds = RowKindReader(table, engine)
         self._router = Router(table.schema, 1)
         stays = self._first if engine.keeps_first else self._stay
         self._place = self._move if engine.moves_rows else stays
-        self._lane = AssignerPartition.of(table.options, lane, lanes)
-        self._lanes: dict[bytes, AssignerPartition] = {}
+        self._without_keys = AssignerPartition.of(table.options, number, assigners)
+        self._partitions: dict[bytes, AssignerPartition] = {}
         for (partition, bucket), count in counts.items():
-            if bucket % lanes == lane:
+            if bucket % assigners == number:
                 self._of(partition).counts[bucket] = count
 
     def relocate(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -151,7 +149,7 @@ class Relocator:
         return pa.array(partitions, pa.binary()).take(pa.array(codes))
 
     def _of(self, partition: bytes) -> AssignerPartition:
-        return self._lanes.setdefault(partition, replace(self._lane, counts={}))
+        return self._partitions.setdefault(partition, replace(self._without_keys, counts={}))
 
     def _assigned(self, partitions: pa.Array, chosen: Indices) -> npt.NDArray[np.int32]:
         """A bucket for each chosen row, as a new key of its partition; any number for the others."""
@@ -192,7 +190,10 @@ KEY_LOCATION_SCHEMA = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()
 
 @dataclass(frozen=True)
 class KeyLocationTask:
-    """Reads the keys of one bucket, filtered by ``wanted``; all if it is None."""
+    """Reads the keys of one bucket, filtered by ``wanted``; all if it is None.
+
+    The key columns are merged and filtered window by window, so that memory holds the wanted keys and one window.
+    """
 
     table: Table
     split: Split

@@ -104,8 +104,8 @@ class CrossPartitionTask(WriteTask):
         relocated = rows.relocated([task.batches for task in self.key_location_tasks], self._relocated)
         return replace(self, key_location_tasks=(), located=True), by_assigned_bucket(relocated, self.table.schema)
 
-    def _relocated(self, lane: int, lanes: int, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return Relocator(self.table, self.counts, lane, lanes).relocate(rows)
+    def _relocated(self, number: int, assigners: int, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return Relocator(self.table, self.counts, number, assigners).relocate(rows)
 
     def writer(self) -> KeyValueWriter:
         return _RelocatedWriter(self.table, self.sequences, self.router())

@@ -113,18 +113,18 @@ class DynamicTask(WriteTask):
     Attributes:
         index: the hash indexes before the write.
         appends: whether existing rows stay.
-        lanes: the number of assigner partitions; None for that of the options.
+        assigners: the number of assigner partitions; None for that of the options.
         assigned: whether rows have their bucket in ``_BUCKET`` already.
     """
 
     index: Mapping[Target, HashIndexFile] = field(default_factory=dict)
     appends: bool = True
-    lanes: int | None = None
+    assigners: int | None = None
     assigned: bool = False
 
     def assigner(self) -> HashAssigner:
         """Create an assigner; all rows of an assigner partition must be given to the same one."""
-        return HashAssigner(self.table, self.index, self.lanes or assigner_count(self.table, 1))
+        return HashAssigner(self.table, self.index, self.assigners or assigner_count(self.table, 1))
 
     def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
         """Bring rows to the assigners of their keys, and from there to the tasks of their buckets.
@@ -132,7 +132,7 @@ class DynamicTask(WriteTask):
         The second exchange is left out if no key has a bucket of another assigner yet.
         """
         schema, assigners = self.table.schema, assigner_count(self.table, rows.parallelism)
-        task = replace(self, lanes=assigners)
+        task = replace(self, assigners=assigners)
 
         def assigner_of(batch: pa.RecordBatch) -> Numbers:
             return assigner_partition_of(key_hashes(schema, batch), assigners)

@@ -1,8 +1,4 @@
-"""Postponed buckets: rows stay in a separate bucket until a compaction decides the number of real buckets.
-
-Batch writes know their number of rows. Unless ``postpone.batch-write-fixed-bucket`` is off, a statement writes its rows
-to uncommitted files, counts them, and distributes them over real buckets.
-"""
+"""Postponed buckets: rows stay in a separate bucket until a compaction decides the number of real buckets."""
 
 from __future__ import annotations
 
@@ -42,7 +38,7 @@ _MAX_WRITER_ID = 2**31 - 1
 
 
 class PostponeWriter(AppendWriter):
-    """Writes rows of a primary-key table to the postponed bucket.
+    """Writes rows of a primary-key table to the postponed bucket (Paimon: `PostponeBucketFileStoreWrite`).
 
     Args:
         table: the table.
@@ -127,6 +123,7 @@ class DefaultNumberTask(WriteTask):
 class StagedTask(PostponeTask):
     """Writes rows to postponed files, and distributes them over real buckets once all are counted.
 
+    This is how batch writes work, which know their number of rows, unless ``postpone.batch-write-fixed-bucket`` is off.
     ``known`` are the current numbers of buckets by partition.
     """
 
