@@ -83,7 +83,7 @@ class Compact(Procedure):
             nothing = "no rows to sort"
         else:
             is_given = bool((arguments.compact_strategy or "").strip())
-            plan = plan_table(table, full=strategy == "full", scope=scope, asked=is_given)
+            plan = plan_table(table, full=strategy == "full", scope=scope, is_explicit=is_given)
             nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
         before, after, committed = plan.files, None, None
         if not arguments.dry_run:

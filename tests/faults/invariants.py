@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.branches.management import branch_of
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -308,7 +308,7 @@ def check_goes_on(world: World) -> list[str]:
     messages, _ = write(table, [new])
     commits.append(table, messages)
     table = opened(world.path)
-    messages = compact_table(table, ONE, full=True)
+    messages = plan_table(table, full=True).run(ONE)
     commits.compact(table, messages)
     shown = read_newest(opened(world.path))
     found = [f"after a compaction: {what}" for what in state.faults([r for r in shown if r != new])]

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, TimestampType, string_type
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
@@ -106,7 +106,7 @@ def phases(folder: Path, scenario: str, budget: int) -> dict[str, Callable[[], o
         commits.append(table, messages)
 
     def compact() -> None:
-        commits.compact(core.again(table), compact_table(core.again(table), LocalExecutor(1), full=True))
+        commits.compact(core.again(table), plan_table(core.again(table), full=True).run(LocalExecutor(1)))
 
     def read() -> None:
         assert count(table) == rows

@@ -15,6 +15,7 @@ from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.compact.compaction import EVERYTHING
 from paimon_sql.storage.compact.layouts.primary_key import plan_compaction, plan_triggered
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -98,7 +99,7 @@ def overwrite(table: Table, *rows: Row, partitions: Predicate | None = None, dyn
 
 def compacted(table: Table, *, full: bool = True) -> list[CommitMessage]:
     """The messages of a compaction that is not committed yet."""
-    return [task.run() for task in plan_compaction(again(table), table.snapshots.latest(), full=full)]
+    return [task.run() for task in plan_compaction(again(table), table.snapshots.latest(), full=full, scope=EVERYTHING)]
 
 
 def compact(table: Table, *, full: bool = True) -> Snapshot | None:

@@ -25,7 +25,7 @@ import pyarrow as pa
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.compact.compaction import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import compact_due, plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
@@ -271,7 +271,7 @@ def upsert_with_compaction(table: Table) -> None:
 
 
 def compact(table: Table) -> None:
-    commits.compact(table, compact_table(table, LocalExecutor(1), full=True))
+    commits.compact(table, plan_table(table, full=True).run(LocalExecutor(1)))
 
 
 def forget_file(table: Table) -> None:

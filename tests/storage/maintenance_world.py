@@ -26,7 +26,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.compact.compaction import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import compact_due, plan_table
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
@@ -264,7 +264,7 @@ class World:
     def compact(self, branch: str) -> None:
         table = self.opened(branch)
         full = self.chance.random() < 0.5
-        commits.compact(table, compact_table(table, LocalExecutor(1), full=full))
+        commits.compact(table, plan_table(table, full=full).run(LocalExecutor(1)))
 
     def compact_manifests(self, branch: str) -> None:
         sort = {"manifest-sort.enabled": "true"} if self.table.schema.partition_keys else {}

@@ -17,6 +17,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.compact.compaction import EVERYTHING
 from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -93,7 +94,9 @@ def overwrite(table: Table, *rows: Row, dynamic: bool = False) -> Snapshot:
 
 def compact(table: Table) -> Snapshot | None:
     """Compact a keyed table fully."""
-    return commits.compact(table, [task.run() for task in plan_compaction(table, table.snapshots.latest(), full=True)])
+    return commits.compact(
+        table, [task.run() for task in plan_compaction(table, table.snapshots.latest(), full=True, scope=EVERYTHING)]
+    )
 
 
 def rows_at(table: Table, snapshot: Snapshot, predicate: Predicate | None = None) -> list[Row]:

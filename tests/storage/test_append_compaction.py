@@ -9,7 +9,7 @@ import pytest
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.manifest import entries
-from paimon_sql.storage.compact.compaction import compact_due, compact_table, plan_table
+from paimon_sql.storage.compact.compaction import compact_due, plan_table
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.row_level.vectors import mark
@@ -24,7 +24,7 @@ FIXED = {"bucket": "1", "bucket-key": "id"}
 def compacted(table: Table, *, full: bool = True) -> bool:
     """Compact an append table; whether there was anything to do."""
     table = again(table)
-    return commits.compact(table, compact_table(table, LocalExecutor(), full=full)) is not None
+    return commits.compact(table, plan_table(table, full=full).run(LocalExecutor())) is not None
 
 
 def some(first: int, count: int = 3) -> list[Row]:

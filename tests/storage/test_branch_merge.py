@@ -12,7 +12,7 @@ import pytest
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError, UnsupportedError
 from paimon_sql.format.schema.types import IntType
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
-from paimon_sql.storage.compact.compaction import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import EVERYTHING, compact_due, plan_table
 from paimon_sql.storage.compact.layouts.append import plan_append_compaction
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -156,13 +156,10 @@ def test_a_table_whose_branches_may_be_merged_takes_nothing_away(tmp_path: Path)
     with pytest.raises(UnsupportedError, match="overwritten"):
         overwrite(table, (5, "v", "x"))
     with pytest.raises(UnsupportedError, match="compacted"):
-        compact_table(table, LocalExecutor(), full=True)
-    messages = [
-        t.run()
-        for t in plan_append_compaction(
-            table.with_options({"compaction.min.file-num": "2"}), table.snapshots.latest(), full=True
-        )
-    ]
+        plan_table(table, full=True).run(LocalExecutor())
+    due = table.with_options({"compaction.min.file-num": "2"})
+    tasks = plan_append_compaction(due, table.snapshots.latest(), full=True, scope=EVERYTHING)
+    messages = [task.run() for task in tasks]
     assert messages
     with pytest.raises(UnsupportedError, match="compacted"):
         commits.compact(table, messages)

@@ -14,6 +14,7 @@ from paimon_sql.errors import NotAllowedError
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
+from paimon_sql.storage.compact.compaction import EVERYTHING
 from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.table.table import Table
@@ -129,7 +130,9 @@ def test_in_strict_mode_a_users_own_commits_are_safe(tmp_path: Path) -> None:
     table = keyed(tmp_path)
     append(table, (1, "a", "x"), user="me")
     compacted = fresh(table)
-    messages = [task.run() for task in plan_compaction(compacted, compacted.snapshots.latest(), full=True)]
+    messages = [
+        task.run() for task in plan_compaction(compacted, compacted.snapshots.latest(), full=True, scope=EVERYTHING)
+    ]
     assert commits.compact(compacted, messages, user="me") is not None
     assert append(strict(table, 0), (2, "b", "x"), user="me").id == 3
     with pytest.raises(NotAllowedError):

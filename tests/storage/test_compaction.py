@@ -15,7 +15,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.schema import parse_schema
-from paimon_sql.storage.compact.compaction import Scope, compact_table
+from paimon_sql.storage.compact.compaction import EVERYTHING, Scope, plan_table
 from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_due, pick_full
 from paimon_sql.storage.data_files.lsm_tree import CompactUnit, LevelRun, level_runs
@@ -256,13 +256,13 @@ def test_deletes_go_only_when_nothing_lies_below(tmp_path: Path) -> None:
     compact(table)
     for _ in range(2):
         remove(table, (1, "", "x"))
-    (task,) = plan_compaction(again(table), table.snapshots.latest(), full=False)
+    (task,) = plan_compaction(again(table), table.snapshots.latest(), full=False, scope=EVERYTHING)
     assert (task.unit.output_level, task.drop_deletes) == (2, False)
     assert compact(table, full=False) is not None
     kept = [e.file for e in live(table) if e.file.level == 2]
     assert [(f.row_count, f.delete_row_count) for f in kept] == [(1, 1)]
     assert len(rows(table)) == 499
-    (task,) = plan_compaction(again(table), table.snapshots.latest(), full=True)
+    (task,) = plan_compaction(again(table), table.snapshots.latest(), full=True, scope=EVERYTHING)
     assert (task.unit.output_level, task.drop_deletes) == (3, True)
     compact(table)
     assert [(e.file.row_count, e.file.delete_row_count) for e in live(table)] == [(499, 0)]
@@ -363,7 +363,7 @@ def test_an_error_in_the_middle_leaves_no_new_file(tmp_path: Path, writes: int) 
     for i in range(2):
         insert(table, *[(n * 2 + i, f"{n}" * 30, "x") for n in range(100)])
     before = data_files(table)
-    (task,) = plan_compaction(again(table, file_io=Full()), table.snapshots.latest(), full=True)
+    (task,) = plan_compaction(again(table, file_io=Full()), table.snapshots.latest(), full=True, scope=EVERYTHING)
     with pytest.raises(PaimonError, match="no space left"):
         task.run()
     assert data_files(table) == before
@@ -476,6 +476,6 @@ def test_rows_in_several_files_are_put_together_by_a_compaction(golden: Path, tm
     before = rows(table)
     assert len(before) == 10
     assert len(rows(table.with_options({"scan.snapshot-id": "2"}))) == 9
-    commits.compact(again(table), compact_table(again(table), LocalExecutor(), full=True))
+    commits.compact(again(table), plan_table(again(table), full=True).run(LocalExecutor()))
     assert len(live(table)) == 1
     assert sorted(rows(table), key=repr) == sorted(before, key=repr)

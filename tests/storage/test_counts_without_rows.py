@@ -27,7 +27,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.compact.compaction import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import compact_due, plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.partial_aggregation import (
     CountRows,
@@ -272,7 +272,7 @@ def _compact(world: World, draw: Draw) -> None:
     if table.schema.primary_keys:
         compact(table, full=full)
     else:
-        commits.compact(table, compact_table(table, LocalExecutor(1), full=full))
+        commits.compact(table, plan_table(table, full=full).run(LocalExecutor(1)))
 
 
 def _alter(world: World, draw: Draw) -> None:

@@ -20,7 +20,7 @@ from paimon_sql.format.metadata.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.format.schema.schema import parse_schema
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.data_files.live_files import bucketed_groups
 from paimon_sql.storage.execution.task_executor import LocalExecutor
@@ -105,7 +105,7 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
 
 def compact(table: Table) -> Snapshot | None:
     table = again(table)
-    return commits.compact(table, compact_table(table, LocalExecutor(), full=True))
+    return commits.compact(table, plan_table(table, full=True).run(LocalExecutor()))
 
 
 def materialize(table: Table) -> Snapshot | None:
@@ -278,12 +278,12 @@ def test_a_compaction_gives_way_to_columns_and_deletes_that_came_meanwhile(tmp_p
     insert(table, (1, "a", "x"))
     insert(table, (2, "b", "x"))
     planned = again(table)
-    late = compact_table(planned, LocalExecutor(), full=True)
+    late = plan_table(planned, full=True).run(LocalExecutor())
     update(table, ["v"], {0: ["A"]})
     with pytest.raises(CommitConflictError, match="rows from id 0 on"):
         commits.compact(planned, late)
     planned = again(table)
-    late = compact_table(planned, LocalExecutor(), full=True)
+    late = plan_table(planned, full=True).run(LocalExecutor())
     delete(table, 1)
     with pytest.raises(CommitConflictError, match="deleted rows"):
         commits.compact(planned, late)
@@ -295,7 +295,7 @@ def test_columns_that_came_while_a_group_was_compacted_are_the_newer_ones(tmp_pa
     insert(table, (1, "a", "x"), (2, "b", "x"))
     update(table, ["v"], {0: ["A"]})
     planned = again(table)
-    late = compact_table(planned, LocalExecutor(), full=True)
+    late = plan_table(planned, full=True).run(LocalExecutor())
     update(table, ["v"], {1: ["B"]})
     commits.compact(planned, late)
     assert read(table) == {0: (1, "A", "x"), 1: (2, "B", "x")}

@@ -18,8 +18,9 @@ from paimon_sql.storage.write.buckets.assignment.assigners import (
     assigner_partition_of,
     key_hashes,
 )
-from paimon_sql.storage.write.buckets.hash_indexes import Target, hash_indexes
+from paimon_sql.storage.write.buckets.hash_indexes import hash_indexes
 from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.writers import Target
 from tests.storage import commits
 from tests.storage.core_tables import (
     again,

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
 from paimon_sql.format.metadata.index_files import DeletionVector
-from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
 from paimon_sql.storage.branches.management import create_branch
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.data_files.live_files import bucketed_groups
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
-from paimon_sql.storage.indexes.drop_global_index import check_indexes, index_files_of, outdated_indexes
+from paimon_sql.storage.indexes.drop_global_index import index_files_of, indexes_unchanged, outdated_indexes
 from paimon_sql.storage.indexes.global_index import IndexPlan, build_index, drop_messages, index_column, plan_index
 from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -42,6 +42,8 @@ from paimon_sql.storage.scan.global_index.entries import global_entries, meta_of
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.schema.changes import RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.staging.proposal import Proposal
 from paimon_sql.storage.table.index_files import index_path
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
@@ -242,12 +244,13 @@ def test_an_index_built_while_its_column_is_changed_is_a_conflict(tmp_path: Path
     table = evolving(tmp_path)
     fill(table, range(10))
     base, messages = again(table).snapshots.latest(), changed(table, "v", {3: "new"})
-    check_indexes(again(table), base, again(table).snapshots.latest(), messages, ["v"])
+    proposal = Proposal(again(table), base, base, CommitKind.APPEND, Changes())
+    indexes_unchanged(messages, ["v"]).check(proposal)
     build(table, "v")
-    latest = again(table).snapshots.latest()
-    check_indexes(again(table), base, latest, messages, ["d"])
+    proposal = replace(proposal, table=again(table), latest=again(table).snapshots.latest())
+    indexes_unchanged(messages, ["d"]).check(proposal)
     with pytest.raises(CommitConflictError, match="was built while the statement ran"):
-        check_indexes(again(table), base, latest, messages, ["v"])
+        indexes_unchanged(messages, ["v"]).check(proposal)
 
 
 def test_deleted_rows_are_not_indexed_and_stay_deleted(tmp_path: Path) -> None:
@@ -347,7 +350,7 @@ def test_compaction_keeps_indexes_and_new_row_ids_drop_or_move_them(tmp_path: Pa
         fill(table, range(10), p)
     build(table, "v")
     compacting = again(table)
-    assert commits.compact(compacting, compact_table(compacting, LocalExecutor(), full=True)) is not None
+    assert commits.compact(compacting, plan_table(compacting, full=True).run(LocalExecutor())) is not None
     assert ask(table, v("v03")).rows_from_indexes == 4
     RowIdReassigner(again(table)).run(None)
     assert ids(table, v("v03")) == every(table, v("v03")) == [3, 3, 3, 3]
@@ -511,7 +514,7 @@ def test_indexed_reads_answer_as_plain_ones_do(data: st.DataObject) -> None:
                     drop(table, data.draw(st.sampled_from(["v", "id"])), data.draw(st.sampled_from(KINDS)))
                 case "compact":
                     compacting = again(table)
-                    commits.compact(compacting, compact_table(compacting, LocalExecutor(), full=True))
+                    commits.compact(compacting, plan_table(compacting, full=True).run(LocalExecutor()))
         for predicate in data.draw(st.lists(CONDITIONS, min_size=1, max_size=3)):
             assert ids(table, predicate) == every(table, predicate), str(predicate)
     finally:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CancelledError, PaimonError
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor, Work
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.write.plan import plan_write
@@ -55,7 +55,7 @@ def test_a_compaction_that_is_stopped_leaves_no_file(
     before = core.files_below(table, hidden=True)
     stopped = core.again(table, file_io=StoppingFileIO(at, error))
     with pytest.raises(type(error)):
-        compact_table(stopped, LocalExecutor(threads), full=True)
+        plan_table(stopped, full=True).run(LocalExecutor(threads))
     assert core.files_below(table, hidden=True) == before
 
 
@@ -74,5 +74,5 @@ def test_a_compaction_that_is_cancelled_leaves_no_file(tmp_path: Path, threads: 
 
     work = Work("CALL sys.compact t", stops)
     with pytest.raises(CancelledError, match=r"CALL sys\.compact t was cancelled"):
-        compact_table(core.again(table), LocalExecutor(threads).watched(work), full=True)
+        plan_table(core.again(table), full=True).run(LocalExecutor(threads).watched(work))
     assert core.files_below(table, hidden=True) == before and work.done < 4 + threads

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.format.options.values import TableOptions
+from paimon_sql.storage.compact.compaction import EVERYTHING
 from paimon_sql.storage.compact.layouts.primary_key import plan_postponed
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
@@ -29,7 +30,7 @@ def postponed(path: Path, **options: str) -> Table:
 
 def distribute(table: Table) -> None:
     table = again(table)
-    commits.compact(table, plan_postponed(table, table.snapshots.latest()).run(LocalExecutor()))
+    commits.compact(table, plan_postponed(table, table.snapshots.latest(), scope=EVERYTHING).run(LocalExecutor()))
 
 
 def test_rows_wait_in_files_as_java_names_them_and_are_seen_after_a_compaction(tmp_path: Path) -> None:

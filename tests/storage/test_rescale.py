@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table
@@ -20,7 +20,7 @@ from tests.storage.core_tables import again, insert, live, make_table, remove, r
 
 def compact(table: Table, *, full: bool) -> None:
     table = again(table)
-    commits.compact(table, compact_table(table, LocalExecutor(), full=full))
+    commits.compact(table, plan_table(table, full=full).run(LocalExecutor()))
 
 
 def to_buckets(table: Table, number: int) -> Table:

@@ -14,8 +14,8 @@ from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.schema.system_fields import ROW_ID, RowKind
-from paimon_sql.storage.compact.compaction import compact_table
-from paimon_sql.storage.compact.layouts.clustered import sort_table
+from paimon_sql.storage.compact.compaction import plan_table
+from paimon_sql.storage.compact.layouts.clustered import plan_sort
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.read.task import ReadTask
@@ -104,7 +104,7 @@ def test_compactions_keep_ids_and_numbers(tmp_path: Path, options: dict[str, str
     insert(table, (4, None, "x"))
     before = read(table)
     mine = again(table)
-    made = commits.compact(mine, compact_table(mine, LocalExecutor(), full=True))
+    made = commits.compact(mine, plan_table(mine, full=True).run(LocalExecutor()))
     assert made is not None and made.next_row_id == 4
     assert read(table) == before
     (file,) = [e.file for e in live(table) if e.file.file_source == FileSource.COMPACT]
@@ -118,7 +118,7 @@ def test_an_order_keeps_ids(tmp_path: Path) -> None:
     insert(table, (3, "a", "x"), (1, "b", "x"))
     insert(table, (2, "c", "x"))
     before = read(table)
-    assert commits.append(again(table), sort_table(again(table), LocalExecutor(), "order", ["id"]))
+    assert commits.append(again(table), plan_sort(again(table), "order", ["id"]).run(LocalExecutor()))
     assert read(table) == before
     assert [e.file.row_count for e in live(table)] == [3]
 
@@ -128,7 +128,7 @@ def test_moved_rows_are_found_by_their_statistics(tmp_path: Path) -> None:
     for n in range(3):
         insert(table, (n, "v", "x"))
     mine = again(table)
-    commits.compact(mine, compact_table(mine, LocalExecutor(), full=True))
+    commits.compact(mine, plan_table(mine, full=True).run(LocalExecutor()))
     assert plan(table, Comparison("id", "=", pa.scalar(7, pa.int32()))).splits == []
     assert len(plan(table, Comparison("id", "=", pa.scalar(1, pa.int32()))).splits) == 1
 

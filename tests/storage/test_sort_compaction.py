@@ -13,7 +13,7 @@ from paimon_sql.errors import CommitConflictError, InvalidInputError, Unsupporte
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.compact.compaction import Scope
-from paimon_sql.storage.compact.layouts.clustered import sort_table
+from paimon_sql.storage.compact.layouts.clustered import plan_sort
 from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
@@ -29,7 +29,7 @@ ROWS: list[Row] = [(3, "c", "x"), (1, None, "y"), (None, "b", "x"), (2, "a", "y"
 
 def ordered(table: Table, strategy: str, *columns: str, scope: Scope | None = None) -> list[Snapshot]:
     table = again(table)
-    return commits.append(table, sort_table(table, LocalExecutor(), strategy, columns, scope=scope or Scope()))
+    return commits.append(table, plan_sort(table, strategy, columns, scope=scope or Scope()).run(LocalExecutor()))
 
 
 def by_files(table: Table) -> list[list[Row]]:
@@ -85,7 +85,7 @@ def test_deleted_rows_go_with_their_vectors(table: Table) -> None:
 
 def test_rows_that_come_meanwhile_stay(table: Table) -> None:
     mine = again(table)
-    messages = sort_table(mine, LocalExecutor(), "order", ["id"])
+    messages = plan_sort(mine, "order", ["id"]).run(LocalExecutor())
     insert(table, (9, "late", "x"))
     commits.append(mine, messages)
     assert (9, "late", "x") in rows(table) and len(rows(table)) == len(ROWS) + 1
@@ -93,7 +93,7 @@ def test_rows_that_come_meanwhile_stay(table: Table) -> None:
 
 def test_files_that_go_meanwhile_are_a_conflict_and_nothing_is_left(table: Table) -> None:
     mine = again(table)
-    messages = sort_table(mine, LocalExecutor(), "order", ["id"])
+    messages = plan_sort(mine, "order", ["id"]).run(LocalExecutor())
     ordered(table, "order", "v")
     with pytest.raises(CommitConflictError):
         commits.append(mine, messages)

@@ -10,7 +10,7 @@ import pytest
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.schema.types import DataField, FloatType, IntType, VectorType, string_type
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.kernels.conform import as_fixed_lists
 from paimon_sql.storage.schema.validation import validate_schema
@@ -39,7 +39,7 @@ def row(number: int) -> Row:
 
 def compact(table: Table) -> None:
     opened = again(table, {"compaction.min.file-num": "2"})
-    commits.compact(opened, compact_table(opened, LocalExecutor(1), full=True))
+    commits.compact(opened, plan_table(opened, full=True).run(LocalExecutor(1)))
 
 
 @pytest.mark.parametrize("file_format", FORMATS)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,10 +22,13 @@ from paimon_sql.storage.data_files.live_files import filter_partitions, live_fil
 from paimon_sql.storage.execution.task_executor import Executor, Task
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
-from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes, gather
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
+
+Run: TypeAlias = Callable[[Executor], list[CommitMessage]]
+"""Runs planned compactions and returns what to commit; on an error their files are deleted."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,11 @@ class PlannedCompaction:
     Attributes:
         files: the files that change their level or are replaced. With postponed buckets, files of the buckets that get
             postponed rows are added when it runs.
-        run: runs it and returns what to commit; on an error its files are deleted.
+        run: runs it.
     """
 
     files: Sequence[DataFileMeta]
-    run: Callable[[Executor], list[CommitMessage]]
+    run: Run
 
 
 def run_tasks(table: Table, executor: Executor, tasks: Sequence[Task[CommitMessage]]) -> list[CommitMessage]:
@@ -101,9 +105,7 @@ def touched_files(
     replaced = overwrite.replaces(table, partitions) if overwrite is not None else frozenset[bytes]()
     rest = partitions - replaced
     existing = entries(live_files(table, latest, partitions=rest).entries) if rest else []
-    new = [
-        ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
-    ]
+    new = [e for e in append_changes(messages).entries if e.kind is FileKind.ADD]
     in_replaced = [e for e in new if e.partition in replaced]
     return in_replaced, [e for e in [*existing, *new] if e.partition in rest and (e.partition, e.bucket) in touched]
 
@@ -112,19 +114,14 @@ class CompactLayout(TableLayout):
     """Facet of table layouts: how files are compacted."""
 
     @abstractmethod
-    def compact_due(
-        self,
-        table: Table,
-        messages: Sequence[CommitMessage],
-        executor: Executor,
-        overwrite: Overwrite | None,
-        planned_on: Snapshot | None,
-    ) -> list[CommitMessage]:
-        """Run the compactions that become due by new files; arguments as of the function `compact_due`."""
+    def plan_due(
+        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
+    ) -> Run:
+        """Plan the compactions that become due by new files; arguments as of `compact_due`."""
 
     @abstractmethod
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         """Plan the compaction of a snapshot; arguments as of `plan_table`."""
 
@@ -149,18 +146,18 @@ def compact_due(
     """
     if table.options.get(WRITE_ONLY) or is_append_only(table) or is_ordered_by_snapshots(table.schema):
         return []
-    return CompactLayout.of(table).compact_due(table, messages, executor, overwrite, planned_on)
+    return CompactLayout.of(table).plan_due(table, messages, overwrite, planned_on)(executor)
 
 
-def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:
+def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, is_explicit: bool = True) -> PlannedCompaction:
     """Plan the compaction of the latest snapshot of a table.
 
     Args:
         table: the table.
         full: whether all files are compacted; otherwise those that are due.
         scope: the buckets to compact.
-        asked: whether the user set ``full``; with postponed buckets, buckets that get no rows are compacted fully only
-            then.
+        is_explicit: whether the user set ``full``; with postponed buckets, buckets that get no rows are compacted fully
+            only then.
 
     Raises:
         UnsupportedError: the table's files must not change.
@@ -168,11 +165,4 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
     latest = table.snapshots.latest()
-    return CompactLayout.of(table).plan_compaction(table, latest, full=full, scope=scope, asked=asked)
-
-
-def compact_table(
-    table: Table, executor: Executor, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True
-) -> list[CommitMessage]:
-    """Plan and run the compaction of a table (see `plan_table`); return what to commit."""
-    return plan_table(table, full=full, scope=scope, asked=asked).run(executor)
+    return CompactLayout.of(table).plan_compaction(table, latest, full=full, scope=scope, is_explicit=is_explicit)

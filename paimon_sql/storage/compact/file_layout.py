@@ -86,10 +86,10 @@ def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]
     if not table.schema.has_key:
         min_files = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
         return Layout(**found, buckets_to_compact=_at_least(_counted(small), min_files))
-    runs = _counted(_sorted_runs(bucketed))
+    runs, by_level = _counted(_sorted_runs(bucketed)), bucketed.group_by("level").aggregate([([], "count_all")])
     return Layout(
         **found,
-        levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(bucketed), strict=True))),
+        levels=dict(sorted(zip(by_level["level"].to_pylist(), by_level["count_all"].to_pylist(), strict=True))),
         runs=pc.sum(runs).as_py() or 0,
         max_runs=pc.max(runs).as_py() or 0,
         unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
@@ -111,11 +111,6 @@ def _sorted_runs(entries: pa.Table) -> pa.Table:
 
 def _counted(entries: pa.Table) -> pa.ChunkedArray:
     return entries.group_by(_BUCKET).aggregate([([], "count_all")])["count_all"]
-
-
-def _by_level(entries: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    counted = entries.group_by("level").aggregate([([], "count_all")])
-    return counted["level"], counted["count_all"]
 
 
 def _at_least(counts: pa.ChunkedArray, minimum: int) -> int:

@@ -8,22 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.compaction import (
-    COMPACTION_FORCE_REWRITE_ALL_FILES,
-    COMPACTION_FORCE_UP_LEVEL_0,
-    COMPACTION_INCREMENTAL_SIZE_THRESHOLD,
-    COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
-    COMPACTION_OFFPEAK_END_HOUR,
-    COMPACTION_OFFPEAK_RATIO,
-    COMPACTION_OFFPEAK_START_HOUR,
-    COMPACTION_OPTIMIZATION_INTERVAL,
-    COMPACTION_SIZE_RATIO,
-    COMPACTION_TOTAL_SIZE_THRESHOLD,
-    FULL_COMPACTION_DELTA_COMMITS,
-    LOOKUP_COMPACT,
-    LOOKUP_COMPACT_MAX_INTERVAL,
-    NUM_SORTED_RUNS_COMPACTION_TRIGGER,
-)
+from paimon_sql.format.options.operations import compaction
 from paimon_sql.storage.data_files.lsm_tree import CompactUnit, LevelRun, max_level
 from paimon_sql.storage.merge.lookup_levels import looks_up
 
@@ -42,9 +27,10 @@ class UniversalCompaction:
         """The strategy by a table's options, at the current hour."""
         off_peak = _is_off_peak(options, datetime.now().hour)  # local time, for the options mean the user's hours
         return cls(
-            trigger=options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER),
-            max_size_amplification=options.get(COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
-            size_ratio=options.get(COMPACTION_SIZE_RATIO) + off_peak * options.get(COMPACTION_OFFPEAK_RATIO),
+            trigger=options.get(compaction.NUM_SORTED_RUNS_COMPACTION_TRIGGER),
+            max_size_amplification=options.get(compaction.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
+            size_ratio=options.get(compaction.COMPACTION_SIZE_RATIO)
+            + off_peak * options.get(compaction.COMPACTION_OFFPEAK_RATIO),
             max_level=max_level(options),
         )
 
@@ -58,7 +44,10 @@ class UniversalCompaction:
         return unit if unit is not None and unit.changes_something() else None
 
     def pick_fresh(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
-        """Pick all runs of level 0, and older ones that are no bigger; None if level 0 is empty."""
+        """Pick all runs of level 0, and older ones that are no bigger; None if level 0 is empty.
+
+        (Paimon: `ForceUpLevel0Compaction`)
+        """
         fresh = sum(run.level == 0 for run in runs)
         unit = self._by_ratio(runs, fresh, triggered=True) if fresh else None
         return unit if unit is not None and unit.changes_something() else None
@@ -99,8 +88,9 @@ class UniversalCompaction:
 
 
 def _is_off_peak(options: TableOptions, hour: int) -> bool:
-    """Whether an hour is in the off-peak time, which may span midnight."""
-    start, end = options.get(COMPACTION_OFFPEAK_START_HOUR), options.get(COMPACTION_OFFPEAK_END_HOUR)
+    """Whether an hour is in the off-peak time, which may span midnight (Paimon: `OffPeakHours`)."""
+    start = options.get(compaction.COMPACTION_OFFPEAK_START_HOUR)
+    end = options.get(compaction.COMPACTION_OFFPEAK_END_HOUR)
     if -1 in (start, end) or start == end:
         return False
     return start <= hour < end if start < end else hour < end or start <= hour
@@ -113,11 +103,13 @@ def pick_due(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | N
         runs: the bucket's sorted runs from the newest to the oldest, with those just written.
         options: the table's options.
     """
-    if (options.get(FULL_COMPACTION_DELTA_COMMITS) or 0) > 0 or _is_full_due(runs, options):
+    if (options.get(compaction.FULL_COMPACTION_DELTA_COMMITS) or 0) > 0 or _is_full_due(runs, options):
         return pick_full(runs, options)
     universal = UniversalCompaction.of(options)
     unit = universal.pick(runs)
-    if unit is None and (options.get(COMPACTION_FORCE_UP_LEVEL_0) or (looks_up(options) and _lifts(runs, options))):
+    if unit is None and (
+        options.get(compaction.COMPACTION_FORCE_UP_LEVEL_0) or (looks_up(options) and _lifts(runs, options))
+    ):
         unit = universal.pick_fresh(runs)
     return unit
 
@@ -134,32 +126,37 @@ def pick_full(runs: Sequence[LevelRun], options: TableOptions, marked: Collectio
         return None
     deepest = max(max_level(options), runs[-1].level)
     files = tuple(f for run in runs for f in run.files)
-    if len(runs) > 1 or runs[0].level != deepest or options.get(COMPACTION_FORCE_REWRITE_ALL_FILES):
+    if len(runs) > 1 or runs[0].level != deepest or options.get(compaction.COMPACTION_FORCE_REWRITE_ALL_FILES):
         return CompactUnit(deepest, files)
     stale = tuple(f for f in files if f.file_name in marked)
     return CompactUnit(deepest, stale, rewrite=True) if stale else None
 
 
 def _is_full_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
-    """Whether the bucket is small enough, has enough fresh rows, or its last full compaction is old enough."""
+    """Whether the bucket is small enough, has enough fresh rows, or its last full compaction is old enough.
+
+    (Paimon: `EarlyFullCompaction`)
+    """
     if len(runs) < 2:
         return False
     deepest = max_level(options)
-    interval = options.get(COMPACTION_OPTIMIZATION_INTERVAL)
+    interval = options.get(compaction.COMPACTION_OPTIMIZATION_INTERVAL)
     if interval is not None:
         settled = [f.creation_epoch_millis() or 0 for run in runs if run.level >= deepest for f in run.files]
         if time.time() * 1000 - max(settled, default=0) > interval.total_seconds() * 1000:
             return True
-    max_small = options.get(COMPACTION_TOTAL_SIZE_THRESHOLD)
+    max_small = options.get(compaction.COMPACTION_TOTAL_SIZE_THRESHOLD)
     if max_small is not None and sum(run.size for run in runs) < max_small:
         return True
-    max_increment = options.get(COMPACTION_INCREMENTAL_SIZE_THRESHOLD)
+    max_increment = options.get(compaction.COMPACTION_INCREMENTAL_SIZE_THRESHOLD)
     return max_increment is not None and sum(run.size for run in runs if run.level != deepest) > max_increment
 
 
 def _lifts(runs: Sequence[LevelRun], options: TableOptions) -> bool:
     """Whether rows of level 0 are compacted now; with ``lookup-compact`` = gentle, only when they are enough."""
-    if options.get(LOOKUP_COMPACT) == "RADICAL":
+    if options.get(compaction.LOOKUP_COMPACT) == "RADICAL":
         return True
-    max_runs = options.get(LOOKUP_COMPACT_MAX_INTERVAL) or 2 * options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
+    max_runs = options.get(compaction.LOOKUP_COMPACT_MAX_INTERVAL) or 2 * options.get(
+        compaction.NUM_SORTED_RUNS_COMPACTION_TRIGGER
+    )
     return sum(run.level == 0 for run in runs) >= max_runs

@@ -242,8 +242,7 @@ def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], 
             tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(batch), size))
             batch, size = [], 0
     try:
-        for _ in executor.run(tasks):
-            pass
+        list(executor.run(tasks))
     except MissingFileError as error:
         raise CommitConflictError(
             f"{plan.source.name}: files of the snapshot were deleted while they were copied: {error}",

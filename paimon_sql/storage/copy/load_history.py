@@ -15,6 +15,7 @@ import json
 import re
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from paimon_sql.errors import CommitConflictError, MissingFileError
@@ -31,6 +32,8 @@ FOLDER = "copy-into/history"
 PENDING = "copy-into/pending"
 _NAME = re.compile(r"load-([0-9a-f]{16})-\d+")
 _THREADS = 8
+_UNREADABLE = (MissingFileError, ValueError, LookupError, TypeError)
+"""The errors of a file that was deleted or does not have the expected content."""
 _GIVEN_UP_MILLIS = 24 * 3_600_000
 """The age after which a list that no snapshot names is deleted, as for orphan files."""
 _SKEW_MILLIS = 3_600_000
@@ -190,22 +193,20 @@ class LoadHistory:
         return found
 
     def _list(self, path: str) -> PendingLoad | None:
-        try:
+        with suppress(*_UNREADABLE):
             body = load_json(self._file_io.read_bytes(path))
             loads = tuple(
                 (SourceFile(str(one["path"]), int(one["size"]), int(one["mtime_millis"])), int(one["rows"]))
                 for one in body["loads"]
             )
             return PendingLoad(name_of(path), path, str(body.get("branch", MAIN_BRANCH)), loads, int(body["millis"]))
-        except (MissingFileError, ValueError, LookupError, TypeError):
-            return None
+        return None
 
     def _read(self, path: str) -> SourceFile | None:
-        try:
+        with suppress(*_UNREADABLE):
             body = load_json(self._file_io.read_bytes(path))
             return SourceFile(str(body["filePath"]), int(body["fileSize"]), int(body["lastModified"]))
-        except (MissingFileError, ValueError, LookupError, TypeError):
-            return None
+        return None
 
 
 def _hash(path: str) -> str:

@@ -259,7 +259,7 @@ def migrate_files(
             snapshot = transaction.commit(CommitKind.APPEND, lambda latest: changes)
         except BaseException:
             if moves and transaction.outcome is Outcome.OPEN:
-                _move_back(target)
+                undo_migration(target)
             raise
     if moves:
         target.file_io.delete(_journal(target))
@@ -341,18 +341,13 @@ def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_
                 remedy="Stop the writers of the source and migrate it again.",
             )
     except BaseException:
-        _move_back(target)
+        undo_migration(target)
         raise
-
-
-def _move_back(target: Table) -> None:
-    undo_migration(target)
 
 
 def _same_file_system(pairs: Sequence[tuple[str, str]]) -> bool:
     """Whether files can be moved: both paths are of one file system."""
-    file_systems = {(scheme_of(path), without_scheme(path)[0]) for pair in pairs for path in pair}
-    return len(file_systems) == 1
+    return len({(scheme_of(path), without_scheme(path)[0]) for pair in pairs for path in pair}) == 1
 
 
 def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int) -> int:
@@ -367,8 +362,7 @@ def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int)
 def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:
     sizes = [file.size for file in source.files]
     tasks = [CopyTask(source.file_io, target.file_io, (pair,), size) for pair, size in zip(pairs, sizes, strict=True)]
-    for _ in executor.run(tasks):
-        pass
+    list(executor.run(tasks))
 
 
 def _check_moved(file: str, directories: Sequence[str] | None, journal: str) -> None:

@@ -18,7 +18,7 @@ from paimon_sql.format.layout.partitions import unescape_path_name
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.file_io import FileStatus, file_io_of
+from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.file_io.base import refuse_links
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
 from paimon_sql.storage.format_tables.partitions import (
@@ -71,7 +71,8 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
         AlreadyExistsError: a file of that name exists; nothing was changed.
         PaimonError: a file cannot be moved; the moved ones were deleted.
     """
-    moves = [(f.path, target) for f in _files_below(table, staging) for target in [_target(table, staging, f)]]
+    files = sorted(s.path for s in table.file_io.walk(staging) if not is_hidden(s.name))
+    moves = [(path, _target(table, staging, path)) for path in files]
     directories = sorted({parent_of(target) for _, target in moves})
     cleared_partitions = [] if replaced is None else _replaced_partitions(table, replaced, directories)
     old = files_of(table, cleared_partitions)
@@ -158,17 +159,12 @@ def _partition(table: FormatTable, directory: str) -> Partition:
     return Partition(directory, partition_texts(table, directory))
 
 
-def _files_below(table: FormatTable, staging: str) -> list[FileStatus]:
-    found = (s for s in table.file_io.walk(staging) if not is_hidden(s.name))
-    return sorted(found, key=lambda s: s.path)
-
-
-def _target(table: FormatTable, staging: str, file: FileStatus) -> str:
+def _target(table: FormatTable, staging: str, path: str) -> str:
     """The final path of a file of a write."""
-    parts = file.path[len(staging) :].strip("/").split("/")[:-1] if table.partition_fields else []
+    parts = path[len(staging) :].strip("/").split("/")[:-1] if table.partition_fields else []
     values = [unescape_path_name(part.partition("=")[2]) for part in parts]
     names = folder_names(table, [None if value == HIVE_NULL else value for value in values])
-    return join(table.folder_of(names), name_of(file.path))
+    return join(table.folder_of(names), name_of(path))
 
 
 def replacement(old: FormatTable, schema: TableSchema, catalog_options: Mapping[str, str]) -> FormatTable:

@@ -9,7 +9,7 @@ values alone, the name for null may start so and is a partition nevertheless.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -127,14 +127,16 @@ def files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
     directories = [
         f for found in map_in_threads(partial(folders_of, table), partitions, table.listing_threads) for f in found
     ]
-    listed = map_in_threads(table.file_io.list, directories, table.listing_threads)
-    return [s.path for found in listed for s in found if not s.is_dir and not is_hidden(s.name)]
+    return [s.path for s in _visible_files(map_in_threads(table.file_io.list, directories, table.listing_threads))]
 
 
 def files_in(table: FormatTable, partition: Partition) -> list[FileStatus]:
     """The files of one partition."""
-    listed = (s for directory in folders_of(table, partition) for s in table.file_io.list(directory))
-    return [s for s in listed if not s.is_dir and not is_hidden(s.name)]
+    return _visible_files(table.file_io.list(directory) for directory in folders_of(table, partition))
+
+
+def _visible_files(listings: Iterable[Iterable[FileStatus]]) -> list[FileStatus]:
+    return [s for listed in listings for s in listed if not s.is_dir and not is_hidden(s.name)]
 
 
 def is_hidden(name: str) -> bool:
@@ -149,11 +151,10 @@ def partition_columns(table: FormatTable, partitions: Sequence[Partition]) -> di
         InvalidInputError: a string is not a value of its column.
     """
     count = len(partitions[0].texts) if partitions else len(table.partition_fields)
-    columns = {}
-    for i, field in enumerate(table.partition_fields[:count]):
-        strings = pa.array([p.texts[i] for p in partitions], pa.string())
-        columns[field.name] = _values(table, field, strings)
-    return columns
+    return {
+        field.name: _values(table, field, pa.array([p.texts[i] for p in partitions], pa.string()))
+        for i, field in enumerate(table.partition_fields[:count])
+    }
 
 
 def folder_names(table: FormatTable, strings: Sequence[str | None]) -> tuple[str, ...]:
@@ -180,12 +181,8 @@ def folder_names(table: FormatTable, strings: Sequence[str | None]) -> tuple[str
 
 def _children(table: FormatTable, level: int, field: DataField, parent: Partition) -> list[Partition]:
     """The partition directories of the next level."""
-    found = []
-    for status in table.file_io.list(parent.path):
-        value = _value_of(table, level, field, status)
-        if value is not None:
-            found.append(Partition(status.path, (*parent.texts, _value_or_null(table, value))))
-    return found
+    values = ((s.path, _value_of(table, level, field, s)) for s in table.file_io.list(parent.path))
+    return [Partition(p, (*parent.texts, _value_or_null(table, value))) for p, value in values if value is not None]
 
 
 def partition_texts(table: FormatTable, folder: str) -> tuple[str | None, ...]:

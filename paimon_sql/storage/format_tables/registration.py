@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -135,18 +135,14 @@ def held_by(table: FormatTable, files: Sequence[FileStatus], *, rows: bool) -> P
 
 def _rows_of(table: FormatTable, path: str) -> int:
     with table.file_io.open_input(path) as source:
-        return _COUNTS[table.format](table, source, path)
+        if table.format == "parquet":
+            return int(pq.ParquetFile(source).metadata.num_rows)
+        if table.format == "orc":
+            return int(orc.ORCFile(source).nrows)
+        return _lines_of(table, source, path)
 
 
-def _of_parquet(table: FormatTable, source: pa.NativeFile, path: str) -> int:
-    return int(pq.ParquetFile(source).metadata.num_rows)
-
-
-def _of_orc(table: FormatTable, source: pa.NativeFile, path: str) -> int:
-    return int(orc.ORCFile(source).nrows)
-
-
-def _of_lines(table: FormatTable, source: pa.NativeFile, path: str) -> int:
+def _lines_of(table: FormatTable, source: pa.NativeFile, path: str) -> int:
     """The number of lines; a value with a line delimiter counts as two rows."""
     option = _LINE_ENDS[table.format]
     end = (table.options.get(option) if table.options.has(option) else "\n").encode()
@@ -164,12 +160,3 @@ def _of_lines(table: FormatTable, source: pa.NativeFile, path: str) -> int:
     lines = found + is_open
     has_header = table.format == "csv" and table.options.get(CSV_INCLUDE_HEADER)
     return max(0, lines - 1) if has_header else lines
-
-
-_COUNTS: dict[str, Callable[[FormatTable, pa.NativeFile, str], int]] = {
-    "parquet": _of_parquet,
-    "orc": _of_orc,
-    "csv": _of_lines,
-    "json": _of_lines,
-    "text": _of_lines,
-}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -86,33 +87,12 @@ def indexes_unchanged(messages: Sequence[CommitMessage], columns: Collection[str
         messages: the commit messages of the statement.
         columns: the columns that it changes in existing rows.
     """
-
-    def check(proposal: Proposal) -> None:
-        check_indexes(proposal.table, proposal.base, proposal.latest, messages, columns)
-
-    return Validation("no global index over a changed column was built", check)
+    return Validation("no global index over a changed column was built", partial(_check_indexes, messages, columns))
 
 
-def check_indexes(
-    table: Table,
-    base: Snapshot | None,
-    latest: Snapshot | None,
-    messages: Sequence[CommitMessage],
-    columns: Collection[str],
-) -> None:
-    """Check that no concurrent commit built an index over changed columns.
-
-    Args:
-        table: the table.
-        base: the snapshot that the statement read.
-        latest: the snapshot to commit on.
-        messages: the commit messages of the statement.
-        columns: the columns that it changes in existing rows.
-
-    Raises:
-        CommitConflictError: one did.
-    """
+def _check_indexes(messages: Sequence[CommitMessage], columns: Collection[str], proposal: Proposal) -> None:
     action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION
+    table, base, latest = proposal.table, proposal.base, proposal.latest
     if latest is None or base is None or latest.index_manifest in (None, base.index_manifest):
         return
     if table.options.get(action) == "IGNORE":

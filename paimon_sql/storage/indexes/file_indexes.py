@@ -80,5 +80,5 @@ def rebuild_file_indexes(
 ) -> list[CommitMessage]:
     """Rebuild the indexes of data files; return one message per file whose indexes changed."""
     tasks = [IndexRewriteTask(table, e, dry_run) for e in entries]
-    messages = gather(table, executor.map(IndexRewriteTask.run, tasks), lambda m: [] if m is None else [m])
+    messages = gather(table, executor.run(tasks), lambda m: [] if m is None else [m])
     return [m for m in messages if m is not None]

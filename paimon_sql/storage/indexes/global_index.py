@@ -1,11 +1,4 @@
-"""Building of a global index over a column: its rows are sorted by key in portions, and written to index files.
-
-Consecutive rows of a partition share index files: each covers all of these rows and contains some of their keys. Rows
-that an index covers already are skipped, unless the column was changed since (spec: Global Index).
-
-Key ranges of portions do not overlap, so that few lookups need an index file. The borders are those of a sample of the
-rows.
-"""
+"""Building of a global index over a column: its rows are sorted by key in portions, and written to index files."""
 
 from __future__ import annotations
 
@@ -112,7 +105,9 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
 
 @dataclass(frozen=True)
 class IndexTask:
-    """Writes the index files of consecutive rows of one partition.
+    """Writes the index files of consecutive rows of one partition (spec: Global Index).
+
+    Each file covers all of these rows and contains some of their keys.
 
     Attributes:
         table: the table, with the options of the call.
@@ -155,15 +150,8 @@ class IndexTask:
             group = bucketed.group
             inside = start <= group.first_row_id and group.first_row_id + group.row_count <= end
             wanted = None if inside else RowIds(np.array([start]), np.array([end]))
-            read = read_group(
-                self.table,
-                bucketed.partition,
-                bucketed.bucket,
-                group,
-                [field.name],
-                deletion=self.deletions.get(group.anchor.file_name),
-                row_ids=wanted,
-            )
+            place, deletion = (bucketed.partition, bucketed.bucket), self.deletions.get(group.anchor.file_name)
+            read = read_group(self.table, *place, group, [field.name], deletion=deletion, row_ids=wanted)
             for positions, batch in read:
                 rows, values = positions + group.first_row_id, batch.column(0)
                 if not inside:
@@ -227,6 +215,8 @@ class IndexPlan:
 def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, partitions: Predicate | None) -> IndexPlan:
     """Plan the missing parts of an index of a snapshot's rows.
 
+    Rows that an index covers already are skipped, unless the column was changed since.
+
     Args:
         table: the table, with the options of the call.
         column: the indexed column.
@@ -246,10 +236,7 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     live = filter_partitions(table, live_files(table, snapshot).entries, partitions)
     chosen = set(pc.unique(live["partition"]).to_pylist())
     current = [e for e in global_entries(table, snapshot) if column.covers(e) and e.partition in chosen]
-    changed = {
-        *changed_since(table, live, current, column.field.id),
-        *of_another_type(table, current, column.field),
-    }
+    changed = {*changed_since(table, live, current, column.field.id), *of_another_type(table, current, column.field)}
     # Files over the same rows contain some of the keys each, so they are replaced together.
     stale = {covered_rows(e) for e in current if e.file.file_name in changed}
     replaced = [e for e in current if covered_rows(e) in stale]
@@ -316,37 +303,30 @@ _SEED = 42
 def sorted_portions(batches: Iterable[Keyed], portions: int, most_rows: int) -> Iterator[SortedRows]:
     """Sort rows by key and cut them into portions.
 
+    Their key ranges do not overlap, so that few lookups need an index file; the borders are those of a sample.
+
     Args:
         batches: the rows in order.
         portions: the approximate number of portions.
         most_rows: the intended number of rows of a portion.
     """
     if portions < 2:
-        parts = list(batches)
-        if parts:
-            yield from _cut(*_concatenated(parts), most_rows)
+        if parts := list(batches):
+            keys = pa.concat_arrays([keys for keys, _ in parts])
+            yield from _cut(keys, np.concatenate([rows for _, rows in parts]), most_rows)
         return
     with spill_folder() as directory:
         path = Path(directory, "rows.arrow")
         sample = _spilled(batches, path, portions * _SAMPLES)
         if sample is None:
             return
-        borders = _borders(sample, portions)
-        for file in _partitioned(path, borders, Path(directory)):
+        for file in _partitioned(path, _borders(sample, portions), Path(directory)):
             with pa.OSFile(str(file)) as source:
                 table = pa.ipc.open_stream(source).read_all()
             file.unlink()
             if len(table):
-                yield from _cut(*_columns(table), most_rows)
-
-
-def _concatenated(parts: list[Keyed]) -> Keyed:
-    return pa.concat_arrays([keys for keys, _ in parts]), np.concatenate([rows for _, rows in parts])
-
-
-def _columns(table: pa.Table) -> Keyed:
-    keys = table["key"].combine_chunks()
-    return keys, table["row"].to_numpy().astype(np.int64, copy=False)
+                rows = table["row"].to_numpy().astype(np.int64, copy=False)
+                yield from _cut(table["key"].combine_chunks(), rows, most_rows)
 
 
 def _cut(keys: pa.Array, rows: Longs, most_rows: int) -> Iterator[SortedRows]:
@@ -370,7 +350,7 @@ def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | No
     rng = np.random.default_rng(_SEED)
     writer: pa.RecordBatchStreamWriter | None = None
     sample: list[pa.Array] = []
-    taken, seen = 0, 0
+    seen = 0
     with pa.OSFile(str(path), "wb") as sink:
         for keys, rows in batches:
             batch = pa.record_batch({"key": keys, "row": pa.array(rows)})
@@ -381,7 +361,6 @@ def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | No
             # Proportional to the batch's share of the rows so far, at least one.
             count = min(len(keys), max(1, wanted * len(keys) // max(seen, 1)))
             sample.append(keys.take(pa.array(rng.choice(len(keys), count, replace=False))).drop_null())
-            taken += count
         if writer is None:
             return None
         writer.close()

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -124,7 +124,7 @@ class Refreshed:
     added: int
     removed: int
     changed: int
-    snapshot: Snapshot | None
+    snapshot: Snapshot | None = None
 
     @property
     def is_same(self) -> bool:
@@ -174,28 +174,26 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
         )
     before, now = _Listing(), _Listing()
     for split in plan_scan(table).splits:
-        for _ in before.observed(ReadTask(table, split, ("path", _LENGTH, _MTIME)).batches()):
-            pass
+        deque(before.observed(ReadTask(table, split, ("path", _LENGTH, _MTIME)).batches()), maxlen=0)
     own = _OWN_FILES if location == table.path else None
     listed = now.observed(list_objects(file_io, location, threads, apart=own))
     if dry_run:
-        for _ in listed:
-            pass
-        return _compared(before, now, None)
+        deque(listed, maxlen=0)
+        return _compared(before, now)
     with Transaction(table) as transaction:
         messages = transaction.staged.own(plan_write(table, overwrite=True).run(listed))
-        result = _compared(before, now, None)
+        result = _compared(before, now)
         if result.is_same:
             return result
         everything = Overwrite()
         snapshot = operations.overwrite(
             transaction, messages, lambda latest: overwritten(table, latest, everything, messages)
         )
-        return _compared(before, now, snapshot)
+        return replace(result, snapshot=snapshot)
 
 
-def _compared(before: _Listing, now: _Listing, snapshot: Snapshot | None) -> Refreshed:
+def _compared(before: _Listing, now: _Listing) -> Refreshed:
     (old, old_states), (new, new_states) = before.joined(), now.joined()
     both, in_old, in_new = np.intersect1d(old, new, return_indices=True)
     changed = int(np.count_nonzero(old_states[in_old] != new_states[in_new]))
-    return Refreshed(len(new), now.bytes, len(new) - len(both), len(old) - len(both), changed, snapshot)
+    return Refreshed(len(new), now.bytes, len(new) - len(both), len(old) - len(both), changed)

@@ -42,6 +42,11 @@ class ExistenceCheckTask:
         """The cost of the task, in bytes."""
         return len(self.folders) * _LISTING_SIZE
 
+    def run(self) -> list[str]:
+        """Return the paths that do not exist."""
+        found = map_in_threads(lambda directory: _missing(self.file_io, *directory), self.folders, self.threads)
+        return [path for paths in found for path in paths]
+
 
 @dataclass(frozen=True)
 class LostFile:
@@ -69,18 +74,10 @@ def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int |
         ExistenceCheckTask(table.file_io, tuple(directories[i : i + step]), threads)
         for i in range(0, len(directories), step)
     ]
-    lost = {path for found in executor.map(find_missing, plan) for path in found}
+    lost = {path for found in executor.run(plan) for path in found}
     indexes = [i for i, path in enumerate(paths) if path in lost]
-    found = [
-        LostFile(paths[i], e) for i, e in zip(indexes, entries(live.take(pa.array(indexes, pa.int64()))), strict=True)
-    ]
-    return sorted(found, key=lambda f: f.path)
-
-
-def find_missing(task: ExistenceCheckTask) -> list[str]:
-    """Run a task: return the paths that do not exist."""
-    found = map_in_threads(lambda directory: _missing(task.file_io, *directory), task.folders, task.threads)
-    return [path for paths in found for path in paths]
+    lost_entries = entries(live.take(pa.array(indexes, pa.int64())))
+    return sorted(map(LostFile, [paths[i] for i in indexes], lost_entries), key=lambda f: f.path)
 
 
 def remove_lost(table: Table, base: Snapshot, lost: Sequence[LostFile]) -> Snapshot:

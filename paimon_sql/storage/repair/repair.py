@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -43,10 +43,10 @@ class Findings:
     problems: list[str] = field(default_factory=list)
     quarantined: set[str] = field(default_factory=set)
 
-    def take(self, other: Findings) -> None:
-        """Add the findings of another table or branch."""
-        self.repaired += other.repaired
-        self.problems += other.problems
+    def take(self, other: Findings, label: str = "") -> None:
+        """Add the findings of another table or branch, each after the label."""
+        self.repaired += [f"{label}{repaired}" for repaired in other.repaired]
+        self.problems += [f"{label}{problem}" for problem in other.problems]
         self.quarantined |= other.quarantined
 
 
@@ -100,31 +100,25 @@ def repair(table: Table, *, dry_run: bool = False) -> Findings:
     """
     found = Findings()
     for branch in [table, *other_branches(table)]:
+        own = Findings(quarantined=found.quarantined)
         for check in (_unreadable, _late_snapshots, _schemas, _hints, _gaps, _contents, _consumers):
-            _run_check(branch, found, check, dry_run)
-        if not found.problems:
-            _run_check(branch, found, _leftovers, dry_run)
+            with _problems(own):
+                check(branch, own, dry_run)
+        if not found.problems and not own.problems:
+            with _problems(own):
+                _leftovers(branch, own, dry_run)
+        of_branch = "" if branch.branch == MAIN_BRANCH else f", branch '{branch.branch}'"
+        found.take(own, f"{branch.name}{of_branch}: ")
     if not dry_run:
         publish_quietly(table)
     return found
 
 
-def _run_check(branch: Table, found: Findings, check: Callable[[Table, Findings, bool], None], dry_run: bool) -> None:
-    try:
-        check(branch, found, dry_run)
-    except PaimonError as error:
-        found.problems.append(f"{_label(branch)}: {error}")
-
-
-def _label(branch: Table) -> str:
-    return branch.name if branch.branch == MAIN_BRANCH else f"{branch.name}, branch '{branch.branch}'"
-
-
 def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
     aside = quarantine_unreadable(branch, dry_run=dry_run)
     found.quarantined |= aside.paths
-    found.repaired += [f"{_label(branch)}: {sentence}" for sentence in aside.said]
-    found.problems += [f"{_label(branch)}: {problem}" for problem in aside.problems]
+    found.repaired += aside.said
+    found.problems += aside.problems
 
 
 def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
@@ -136,7 +130,7 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
         return
     target = branch.snapshots.latest()
     if target is not None and not branch.snapshots.exists(target.id):
-        found.repaired.append(f"{_label(branch)}: snapshot {target.id}, the target of a rollback, is restored.")
+        found.repaired.append(f"snapshot {target.id}, the target of a rollback, is restored.")
         if not dry_run:
             restore_snapshot(branch, target)
     if not branch.snapshots.late_snapshots():
@@ -144,9 +138,7 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
     time.sleep(_PATIENCE)
     for number in reversed(branch.snapshots.late_snapshots()):
         path = branch.snapshots.directory.path(number)
-        found.repaired.append(
-            f"{_label(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is removed."
-        )
+        found.repaired.append(f"snapshot {number}, which a rollback has dropped or overtaken, is removed.")
         found.quarantined.add(path)
         if not dry_run:
             branch.file_io.delete_durably(path)
@@ -159,7 +151,7 @@ def _versions(directory: NumberedDirectory, found: Findings) -> list[int]:
 
 def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
     if not [branch.schemas.get(i) for i in _versions(branch.schemas.directory, found)]:
-        found.problems.append(f"{_label(branch)}: it has no schema. CALL sys.delete_branch.")
+        found.problems.append("it has no schema. CALL sys.delete_branch.")
 
 
 def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
@@ -170,14 +162,12 @@ def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
             shown = "nothing" if current is None else current
             path = f"{directory.directory}/{hint}"
             if correct is None and branch.file_io.exists(path):
-                found.repaired.append(
-                    f"{_label(branch)}: {path} contained {shown}, but no version exists; it was removed."
-                )
+                found.repaired.append(f"{path} contained {shown}, but no version exists; it was removed.")
                 if not dry_run:
                     directory.delete_hint(hint)
             elif correct is not None and current != correct:
                 lost = " What it named is lost." if current is not None and current > correct else ""
-                found.repaired.append(f"{_label(branch)}: {path} contained {shown}; it was set to {correct}.{lost}")
+                found.repaired.append(f"{path} contained {shown}; it was set to {correct}.{lost}")
                 if not dry_run:
                     directory.reset_hint(hint, correct)
 
@@ -199,7 +189,7 @@ def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
     if missing:
         first = next(i for i in numbers if i >= missing[-1].stop)
         found.problems.append(
-            f"{_label(branch)}: {sum(map(len, missing))} snapshots are missing, including {missing[0].start}."
+            f"{sum(map(len, missing))} snapshots are missing, including {missing[0].start}."
             f" CALL sys.repair_earliest_snapshot(.., snapshot_id => {first}) gives up those before."
         )
 
@@ -211,14 +201,14 @@ def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
     seen: set[str] = set()
     for i in _versions(branch.snapshots.directory, found):
         if i >= earliest:
-            with _problems(branch, found, f"snapshot {i}"):
+            with _problems(found, f"snapshot {i}"):
                 _read_all(branch, branch.snapshots.get(i), seen)
     for name in branch.tags.names():
         if branch.tags.path(name) not in found.quarantined:
-            with _problems(branch, found, f"tag '{name}'"):
+            with _problems(found, f"tag '{name}'"):
                 _read_all(branch, branch.tags.get(name).snapshot, seen)
     for i in _versions(changelogs.directory, found):
-        with _problems(branch, found, f"changelog {i}"):
+        with _problems(found, f"changelog {i}"):
             changelogs.find(i)
 
 
@@ -234,7 +224,7 @@ def _read_all(branch: Table, snapshot: Snapshot, seen: set[str]) -> None:
 def _consumers(branch: Table, found: Findings, dry_run: bool) -> None:
     for name in branch.consumers.names():
         if branch.consumers.path(name) not in found.quarantined:
-            with _problems(branch, found, f"consumer '{name}'"):
+            with _problems(found, f"consumer '{name}'"):
                 branch.consumers.find(name)
 
 
@@ -242,16 +232,14 @@ def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
     earliest = branch.snapshots.earliest_id() or 0
     remaining = sum(i < earliest for i in branch.snapshots.directory.versions())
     if remaining:
-        found.repaired.append(
-            f"{_label(branch)}: an interrupted expiration was completed; {remaining} snapshots expired."
-        )
+        found.repaired.append(f"an interrupted expiration was completed; {remaining} snapshots expired.")
         if not dry_run:
             expire_snapshots(branch, _NOTHING_MORE)
 
 
 @contextmanager
-def _problems(branch: Table, found: Findings, what: str) -> Iterator[None]:
+def _problems(found: Findings, what: str = "") -> Iterator[None]:
     try:
         yield
     except PaimonError as error:
-        found.problems.append(f"{_label(branch)}: {what} cannot be read: {error}")
+        found.problems.append(f"{what} cannot be read: {error}" if what else str(error))

@@ -97,12 +97,13 @@ def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantine
         PaimonError: the file system cannot be listed.
     """
     aside = Quarantined()
+    prefix = "" if branch.branch == MAIN_BRANCH else f"branch-{branch.branch}-"
     if branch.version_management is not None:
         return aside
     for find in (_snapshots, _named_files, _schemas):
         found = find(branch, aside)
         for file in found.files:
-            target = join(branch.path, ASIDE, f"{_prefix(branch)}{name_of(file.path)}-{uuid.uuid4()}")
+            target = join(branch.path, ASIDE, f"{prefix}{name_of(file.path)}-{uuid.uuid4()}")
             if dry_run or _quarantine(branch, file.path, target):
                 aside.paths.add(file.path)
                 aside.said.append(f"{file.name} cannot be read: {file.why}; it was moved to {target}. {file.lost}")
@@ -161,19 +162,12 @@ def _manifests_of(branch: Table) -> Parse:
 def _named_files(branch: Table, aside: Quarantined) -> _Found:
     """Torn tags, changelogs and consumers."""
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    tags, consumers = branch.tags, branch.consumers
+    tag_lost, changes_lost = "The tag is lost; files that only it kept are orphan files.", "Its changes are lost."
     candidates: list[tuple[str, str, Parse, str]] = [
-        *(
-            (branch.tags.path(n), f"tag '{n}'", parse_tag, "The tag is lost; files that only it kept are orphan files.")
-            for n in branch.tags.names()
-        ),
-        *(
-            (changelogs.directory.path(i), f"changelog {i}", parse_snapshot, "Its changes are lost.")
-            for i in changelogs.ids()
-        ),
-        *(
-            (branch.consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.")
-            for n in branch.consumers.names()
-        ),
+        *((tags.path(n), f"tag '{n}'", parse_tag, tag_lost) for n in tags.names()),
+        *((changelogs.directory.path(i), f"changelog {i}", parse_snapshot, changes_lost) for i in changelogs.ids()),
+        *((consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.") for n in consumers.names()),
     ]
     files = []
     for path, name, parse, lost in candidates:
@@ -270,7 +264,3 @@ def _lost(file_io: FileIO, path: str, data: bytes) -> str:
 def _member(data: bytes, name: str) -> str | None:
     found = _MEMBERS[name].search(data)
     return found[1].decode(errors="replace") if found else None
-
-
-def _prefix(branch: Table) -> str:
-    return "" if branch.branch == MAIN_BRANCH else f"branch-{branch.branch}-"

@@ -6,8 +6,9 @@ since, or has changed the same files, the statement would undo that change: a co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.storage.commit.checks.history import changes_since
@@ -27,6 +28,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFile
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.writers import Target
 
 
 @dataclass(frozen=True)
@@ -132,53 +134,54 @@ class _DoesNotFitError(Exception):
 def keys_unchanged(messages: Sequence[CommitMessage]) -> Validation:
     """The validation that no concurrent commit wrote keys of the same ranges since the base snapshot.
 
+    It fails as well if snapshots in between have expired, so that it is unknown.
+
     Args:
         messages: the statement's commit messages, of a table with a primary key.
     """
-
-    def check(proposal: Proposal) -> None:
-        check_keys(proposal.table, proposal.base, proposal.latest, messages)
-
-    return Validation("no other job has written the same keys", check)
-
-
-def check_keys(table: Table, base: Snapshot | None, latest: Snapshot | None, messages: Sequence[CommitMessage]) -> None:
-    """Check that no concurrent commit wrote keys of the same ranges.
-
-    Args:
-        table: a table with a primary key.
-        base: the snapshot that the statement read; None if there was none.
-        latest: the snapshot to commit on.
-        messages: the commit messages of the statement.
-
-    Raises:
-        CommitConflictError: one did, or snapshots in between have expired, so that it is unknown.
-    """
-    mine: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    mine: dict[Target, list[DataFileMeta]] = {}
     for m in messages:
         mine.setdefault((m.partition, m.bucket), []).extend([*m.new_files, *m.deleted_files])
+    return Validation("no other job has written the same keys", partial(_check_keys, mine))
+
+
+def _check_keys(mine: Mapping[Target, Sequence[DataFileMeta]], proposal: Proposal) -> None:
+    table = proposal.table
     partitions = pa.array(sorted({partition for partition, _ in mine}), pa.binary())
-    for snapshot in changes_since(table, base, latest):
-        if snapshot.commit_kind is CommitKind.COMPACT:
-            continue
-        names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
-        theirs: dict[tuple[bytes, int], list[DataFileMeta]] = {}
-        for delta in table.manifests.read_all(names):
-            for e in entries(delta.filter(pc.is_in(delta["partition"], value_set=partitions))):
-                theirs.setdefault((e.partition, e.bucket), []).append(e.file)
+    for snapshot, changed in changed_files(proposal, lambda delta: pc.is_in(delta["partition"], value_set=partitions)):
+        theirs: dict[Target, list[DataFileMeta]] = {}
+        for e in changed:
+            theirs.setdefault((e.partition, e.bucket), []).append(e.file)
         for bucket, files in theirs.items():
             if bucket in mine and _overlap(table, mine[bucket], files):
-                raise _conflict(table, snapshot, f"wrote keys of the same range in bucket {bucket[1]}")
+                raise CommitConflictError(
+                    f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} wrote keys of the same"
+                    f" range in bucket {bucket[1]} while the statement ran.",
+                    remedy="Run the statement again.",
+                )
+
+
+def changed_files(
+    proposal: Proposal, condition: Callable[[pa.Table], pa.ChunkedArray]
+) -> Iterator[tuple[Snapshot, list[ManifestEntry]]]:
+    """The snapshots since a proposal's base, compactions excepted, each with the files that it added and deleted.
+
+    Args:
+        proposal: the proposal.
+        condition: chooses rows of manifests, as tables of ``MANIFEST_SCHEMA``.
+
+    Raises:
+        CommitConflictError: snapshots in between have expired.
+    """
+    manifests = proposal.table.manifests
+    for snapshot in changes_since(proposal.table, proposal.base, proposal.latest):
+        if snapshot.commit_kind is not CommitKind.COMPACT:
+            names = [m.file_name for m in manifests.read_list(snapshot.delta_manifest_list)]
+            deltas = manifests.read_all(names)
+            yield snapshot, [e for delta in deltas for e in entries(delta.filter(condition(delta)))]
 
 
 def _overlap(table: Table, mine: Sequence[DataFileMeta], theirs: Sequence[DataFileMeta]) -> bool:
     low, high = key_ranks(table.schema, [*mine, *theirs])
     n = len(mine)
     return bool(((low[:n, None] <= high[None, n:]) & (low[None, n:] <= high[:n, None])).any())
-
-
-def _conflict(table: Table, snapshot: Snapshot, what: str) -> CommitConflictError:
-    return CommitConflictError(
-        f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} {what} while the statement ran.",
-        remedy="Run the statement again.",
-    )

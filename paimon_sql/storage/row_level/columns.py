@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby, pairwise
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,27 +20,28 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest import FileKind, entries
-from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, fields_in_vector_files
-from paimon_sql.storage.commit.checks.history import changes_since
 from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import BucketedGroup, partition_values
 from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.row_level.change_keys import changed_files
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.partitions import conform_batch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, VectorSettings, WriteSettings
 
 _Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]
 """The index of a group, the positions of changed rows in it, and these rows."""
+Changed = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+"""Rows in their order, with their positions in a group."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,7 @@ class ColumnTask:
                     index = int(group_indexes[low])
                     yield index, ids[low:high] - starts[index], rows.slice(low, high - low)
 
-    def _write(
-        self, bucketed: BucketedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
-    ) -> CommitMessage:
+    def _write(self, bucketed: BucketedGroup, namer: FileNamer, new: Changed) -> CommitMessage:
         group = bucketed.group
         blob_columns = {f.name for f in fields_in_blob_files(self.table.schema)}
         vector_columns = self._vector_columns(group)
@@ -109,7 +108,7 @@ class ColumnTask:
         vectors = VectorSettings(self.table.schema, vector_columns) if vector_columns else None
         settings = ColumnSettings(self.table.schema, columns, vectors) if columns or vectors is None else vectors
         blobs = BlobOverlays(self.table, settings, bucketed, [n for n in self.written if n in blob_columns], namer)
-        with blobs:
+        with aborted_on_error(*blobs.writers):
             changed = blobs.passing(self._checked_partitions(bucketed, new), changing)
             files: list[DataFileMeta] = []
             if changing:
@@ -140,9 +139,7 @@ class ColumnTask:
             return ()
         return tuple(fields.values())
 
-    def _checked_partitions(
-        self, bucketed: BucketedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
-    ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    def _checked_partitions(self, bucketed: BucketedGroup, new: Changed) -> Changed:
         """Check that all rows stay in their partition, and return them with the written columns."""
         keys = [name for name in self.table.schema.partition_keys if name in self.columns]
         values = partition_values(self.table, pa.array([bucketed.partition], pa.binary())) if keys else {}
@@ -159,10 +156,7 @@ class ColumnTask:
             yield positions, rows.select(list(self.written))
 
 
-def _overlaid(
-    old: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
-    new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
-) -> Iterator[pa.RecordBatch]:
+def _overlaid(old: Changed, new: Changed) -> Iterator[pa.RecordBatch]:
     """Replace old rows by the new ones at their positions; both are in the order of positions.
 
     Columns that the new rows lack do not change.
@@ -210,55 +204,34 @@ def _replaced(rows: pa.RecordBatch, at: npt.NDArray[np.int64], new: Sequence[pa.
 def columns_unchanged(messages: Sequence[CommitMessage]) -> Validation:
     """The validation that no concurrent commit changed the same columns of the same rows since the base snapshot.
 
+    It fails as well if snapshots in between have expired, so that it is unknown.
+
     Args:
         messages: the statement's commit messages, of a table with data evolution.
     """
-
-    def check(proposal: Proposal) -> None:
-        check_columns(proposal.table, proposal.base, proposal.latest, messages)
-
-    return Validation("no other job has changed the same columns of the same rows", check)
+    return Validation("no other job has changed the same columns of the same rows", partial(_check_columns, messages))
 
 
-def check_columns(
-    table: Table, base: Snapshot | None, latest: Snapshot | None, messages: Sequence[CommitMessage]
-) -> None:
-    """Check that no concurrent commit changed the same columns of the same rows.
-
-    Args:
-        table: a table with data evolution.
-        base: the snapshot that the statement read.
-        latest: the snapshot to commit on.
-        messages: the commit messages of the statement.
-
-    Raises:
-        CommitConflictError: one did, or snapshots in between have expired, so that it is unknown.
-    """
-    mine = [
-        (*_rows(file), _column_ids(table, file))
-        for file in (f for m in messages for f in m.new_files if f.first_row_id is not None)
-    ]
+def _check_columns(messages: Sequence[CommitMessage], proposal: Proposal) -> None:
+    table = proposal.table
+    mine = [(*row_range(f), _column_ids(table, f)) for m in messages for f in m.new_files if f.first_row_id is not None]
     if not mine:
         return
-    for snapshot in changes_since(table, base, latest):
-        if snapshot.commit_kind is CommitKind.COMPACT:
-            continue
-        names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
-        for delta in table.manifests.read_all(names):
-            for e in entries(delta.filter(delta["first_row_id"].is_valid())):
-                if e.kind is FileKind.ADD and _meets(mine, *_rows(e.file), _column_ids(table, e.file)):
-                    raise CommitConflictError(
-                        f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
-                        f" columns of rows from id {e.file.first_row_id} on while the statement ran.",
-                        remedy="Run the statement again.",
-                    )
+    for snapshot, changed in changed_files(proposal, lambda delta: delta["first_row_id"].is_valid()):
+        for e in changed:
+            if e.kind is FileKind.ADD and _meets(mine, *row_range(e.file), _column_ids(table, e.file)):
+                raise CommitConflictError(
+                    f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
+                    f" columns of rows from id {e.file.first_row_id} on while the statement ran.",
+                    remedy="Run the statement again.",
+                )
 
 
 def _meets(mine: Sequence[tuple[int, int, set[int]]], first: int, end: int, columns: set[int]) -> bool:
     return any(low < end and first < high and stored & columns for low, high, stored in mine)
 
 
-def _rows(file: DataFileMeta) -> tuple[int, int]:
+def row_range(file: DataFileMeta) -> tuple[int, int]:
     """The row ids of a file, as first and last + 1."""
     assert file.first_row_id is not None
     return file.first_row_id, file.first_row_id + file.row_count
@@ -268,11 +241,11 @@ def _column_ids(table: Table, file: DataFileMeta) -> set[int]:
     return {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
 
 
-Changed = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
-
-
 class BlobOverlays:
-    """Writes the changed blobs of some columns; as a context manager it deletes its files on an error.
+    """Writes the changed blobs of some columns.
+
+    Attributes:
+        writers: the writer of each column.
 
     Args:
         table: the table.
@@ -286,27 +259,17 @@ class BlobOverlays:
         self, table: Table, settings: WriteSettings, bucketed: BucketedGroup, columns: Sequence[str], namer: FileNamer
     ) -> None:
         self._group = bucketed.group
-        self._writers = [
+        self.writers = [
             BlobColumnWriter(table, settings, table.schema.field(n), bucketed.partition, bucketed.bucket, namer=namer)
             for n in columns
         ]
         self._end = 0
 
-    def __enter__(self) -> BlobOverlays:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None:
-            for writer in self._writers:
-                writer.abort()
-
     def passing(self, changed: Changed, columns: Sequence[str]) -> Changed:
         """Write the blobs of changed rows, and return these rows with the other columns.
 
         Args:
-            changed: the rows in order, with their positions in the group.
+            changed: the rows.
             columns: the columns to return.
         """
         for positions, rows in changed:
@@ -314,12 +277,12 @@ class BlobOverlays:
             yield positions, rows.select(list(columns))
 
     def _write(self, positions: npt.NDArray[np.int64], rows: pa.RecordBatch) -> None:
-        if not self._writers or not len(positions):
+        if not self.writers or not len(positions):
             return
         cuts = [0, *(np.flatnonzero(np.diff(positions) != 1) + 1).tolist(), len(positions)]
         for low, high in pairwise(cuts):
             first = int(positions[low])
-            for writer in self._writers:
+            for writer in self.writers:
                 writer.skip(first - self._end)
                 writer.write(rows.column(writer.name).slice(low, high - low))
             self._end = first + high - low
@@ -327,7 +290,7 @@ class BlobOverlays:
     def finish(self) -> list[DataFileMeta]:
         """Close the files, which then have all rows of the group."""
         found = []
-        for writer in self._writers:
+        for writer in self.writers:
             writer.skip(self._group.row_count - self._end)
             first = self._group.first_row_id
             for file in writer.finish():

@@ -28,7 +28,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.settings import FileNamer, WriteSettings, moved_settings
+from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 from paimon_sql.storage.write.writers import as_stored
 
 _OPEN_COST = 4 * 1024 * 1024
@@ -63,14 +63,8 @@ class RewriteTask:
 
     def _write(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
         settings = moved_settings(self.table.schema)
-        writer = RollingWriter(
-            self.table,
-            settings,
-            self.partition,
-            self.bucket,
-            namer=FileNamer(settings.file_prefix),
-            first_sequence=min(f.min_sequence_number for f, _ in remaining),
-        )
+        first = min(f.min_sequence_number for f, _ in remaining)
+        writer = RollingWriter(self.table, settings, self.partition, self.bucket, first_sequence=first)
         return write_all(writer, self._rows(remaining))
 
     def _rows(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
@@ -131,7 +125,6 @@ class DropKeysTask:
                 settings,
                 e.partition,
                 e.bucket,
-                namer=FileNamer(settings.file_prefix),
                 level=e.file.level,
                 source=FileSource.COMPACT,
             )

@@ -54,7 +54,7 @@ def mark(
             merged = old[name] | vector if name in old else vector
             stays = table.layout.groups_files or merged.cardinality < e.file.row_count
             changed[name] = merged if stays else None
-            if changed[name] is None:
+            if not stays:
                 emptied.append(e.file)
         message = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
         messages.append(replace(message, deleted_files=tuple(emptied)))
@@ -80,11 +80,24 @@ def drop_vectors(table: Table, base: Snapshot | None, files: Sequence[ManifestEn
     for e in files:
         if (e.partition, e.bucket, e.file.file_name) in deletions:
             by_bucket.setdefault((e.partition, e.bucket, e.total_buckets), {})[e.file.file_name] = None
-    entries = index_entries(table, base) if by_bucket else []
+    return change_vectors(table, base, by_bucket)
+
+
+def change_vectors(
+    table: Table, base: Snapshot | None, by_bucket: Mapping[tuple[bytes, int, int], Vectors]
+) -> list[CommitMessage]:
+    """Write index files with changed vectors; return one message per bucket.
+
+    Args:
+        table: the table.
+        base: the snapshot whose index files they replace.
+        by_bucket: the vectors that change, by partition, bucket and number of buckets.
+    """
+    index_files = index_entries(table, base) if by_bucket else []
     return [
         replaced_vectors(
             table,
-            [e for e in entries if (e.partition, e.bucket) == (partition, bucket)],
+            [e for e in index_files if (e.partition, e.bucket) == (partition, bucket)],
             CommitMessage(partition, bucket, total),
             changed,
         )
@@ -114,16 +127,14 @@ def replaced_vectors(
         changed: the vectors that change.
     """
     files = [e for e in stored if e.file.index_type == DELETION_VECTORS_INDEX]
-    if has_buckets(table):
-        stale = files
-    else:
-        stale = [e for e in files if any(v.data_file_name in changed for v in e.file.deletion_vectors or ())]
-    vectors: dict[str, DeletionVector | None] = {**read_vectors(table, stale), **changed}
+    if not has_buckets(table):
+        files = [e for e in files if any(v.data_file_name in changed for v in e.file.deletion_vectors or ())]
+    vectors: dict[str, DeletionVector | None] = {**read_vectors(table, files), **changed}
     remaining = {name: vector for name, vector in vectors.items() if vector is not None}
-    if not remaining and not stale:
+    if not remaining and not files:
         return message
     new = write_deletions(table, message.partition, message.bucket, remaining) if remaining else ()
-    return replace(message, new_indexes=new, deleted_indexes=tuple(e.file for e in stale))
+    return replace(message, new_indexes=new, deleted_indexes=tuple(e.file for e in files))
 
 
 Marks = Mapping[str, DeletionVector]

@@ -1,12 +1,8 @@
-"""Preparation of rows for writing: precision of timestamps, row kinds, and checks of blob references.
-
-Binary rows of partitions, keys and statistics store timestamps of precision up to 3 as milliseconds, and so do Parquet
-and Avro. ORC would store more digits, so files and metadata would have different values.
-"""
+"""Preparation of rows for writing: precision of timestamps, row kinds, and checks of blob references."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +28,9 @@ _MILLIS = 3
 
 def cut_to_precision(rows: pa.RecordBatch, fields: Sequence[t.DataField]) -> pa.RecordBatch:
     """Truncate timestamps of precision up to 3 to milliseconds, rounding down.
+
+    Binary rows of partitions, keys and statistics store these as milliseconds, and so do Parquet and Avro. ORC would
+    store more digits, so files and metadata would have different values.
 
     Args:
         rows: the columns of the fields, optionally with others after them.
@@ -72,29 +71,27 @@ def check_references(schema: TableSchema, rows: pa.RecordBatch) -> None:
     Raises:
         InvalidInputError: one is not.
     """
-    names = rows.schema.names
-    _check(
-        rows,
-        descriptor_columns(schema).intersection(names),
+    for columns_of, test, what, remedy in _REFERENCES:
+        for name in sorted(columns_of(schema).intersection(rows.schema.names)):
+            if not pc.all(test(rows.column(name)), skip_nulls=True, min_count=0).as_py():
+                raise InvalidInputError(f"Column '{name}' holds {what}, and got other bytes.", remedy=f"Use {remedy}.")
+
+
+_REFERENCES = (
+    (
+        descriptor_columns,
         are_descriptors,
-        f"holds descriptors of blobs ('{BLOB_DESCRIPTOR_FIELD.key}')",
+        f"descriptors of blobs ('{BLOB_DESCRIPTOR_FIELD.key}')",
         "sys.path_to_descriptor(path), or read a blob column with 'blob-as-descriptor' = 'true'",
-    )
-    _check(
-        rows,
-        view_columns(schema).intersection(names),
+    ),
+    (
+        view_columns,
         are_views,
-        f"holds references to blobs of other tables ('{BLOB_VIEW_FIELD.key}')",
+        f"references to blobs of other tables ('{BLOB_VIEW_FIELD.key}')",
         "sys.blob_view(table, column, row_id), or read such a column with 'blob-view.resolve.enabled' = 'false'",
-    )
-
-
-def _check(
-    rows: pa.RecordBatch, columns: Collection[str], test: Callable[[pa.Array], pa.Array], what: str, remedy: str
-) -> None:
-    for name in sorted(columns):
-        if not pc.all(test(rows.column(name)), skip_nulls=True, min_count=0).as_py():
-            raise InvalidInputError(f"Column '{name}' {what}, and got other bytes.", remedy=f"Use {remedy}.")
+    ),
+)
+"""Kinds of reference columns: those of a schema, the test of their values, and what they are and how to get them."""
 
 
 def refuse_managed(schema: TableSchema, name: str) -> None:

@@ -6,30 +6,21 @@ import sys
 import uuid
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import count
+from typing import ClassVar, TypeVar
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
 from paimon_sql.format.layout.paths import data_file_name, is_file_name
-from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options import Option, TableOptions
 from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,
     CHANGELOG_FILE_PREFIX,
 )
 from paimon_sql.format.options.operations.write import WRITE_BUFFER_SIZE
+from paimon_sql.format.options.table import data_file
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.options.table.data_file import (
-    DATA_FILE_PREFIX,
-    DATA_FILE_THIN_MODE,
-    FILE_COMPRESSION,
-    FILE_COMPRESSION_PER_LEVEL,
-    FILE_FORMAT,
-    FILE_FORMAT_PER_LEVEL,
-    FILE_SUFFIX_INCLUDE_COMPRESSION,
-    METADATA_STATS_DENSE_STORE,
-    TARGET_FILE_ROW_NUM,
-    TARGET_FILE_SIZE,
-)
 from paimon_sql.format.options.table.index import (
     FILE_INDEX_IN_MANIFEST_THRESHOLD,
     VECTOR_FILE_FORMAT,
@@ -45,15 +36,27 @@ from paimon_sql.storage.read.metadata_columns import is_tracked
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 
+T = TypeVar("T")
+
+
+def _option(option: Option[T]) -> cached_property[T]:
+    """A setting that is a table option."""
+    return cached_property(lambda settings: settings._options.get(option))
+
 
 class WriteSettings:
     """The settings of data files.
 
-    Attributes:
+    Class attributes:
         mark: the part of a data file's name before its extension.
+        lists_stats_columns: whether a file with write columns lists its columns with statistics even if these are all
+            of them.
+        carries_numbers: whether rows of append tables carry the snapshots that changed them.
     """
 
-    mark = ""
+    mark: ClassVar[str] = ""
+    lists_stats_columns: ClassVar[bool] = False
+    carries_numbers: ClassVar[bool] = False
 
     def __init__(self, schema: TableSchema) -> None:
         self._schema = schema
@@ -62,32 +65,25 @@ class WriteSettings:
     @cached_property
     def target_file_size(self) -> int:
         """The size in bytes at which a data file is closed."""
-        return self._options.get(TARGET_FILE_SIZE) or (_KEYED_TARGET if self._schema.has_key else _APPEND_TARGET)
+        default = _KEYED_TARGET if self._schema.has_key else _APPEND_TARGET
+        return self._options.get(data_file.TARGET_FILE_SIZE) or default
 
     @cached_property
     def max_file_rows(self) -> int:
         """The number of rows at which a data file of new rows is closed; does not apply to compactions."""
-        return self._options.get(TARGET_FILE_ROW_NUM)
+        return self._options.get(data_file.TARGET_FILE_ROW_NUM)
 
-    @cached_property
-    def buffer_size(self) -> int:
-        """The max bytes that a writer buffers in memory."""
-        return self._options.get(WRITE_BUFFER_SIZE)
+    buffer_size = _option(WRITE_BUFFER_SIZE)
+    """The max bytes that a writer buffers in memory."""
 
-    @cached_property
-    def thin(self) -> bool:
-        """Whether key columns are stored only once, as value columns."""
-        return self._options.get(DATA_FILE_THIN_MODE)
+    thin = _option(data_file.DATA_FILE_THIN_MODE)
+    """Whether key columns are stored only once, as value columns."""
 
-    @cached_property
-    def dense_stats(self) -> bool:
-        """Whether columns without statistics are left out of the stored statistics."""
-        return self._options.get(METADATA_STATS_DENSE_STORE)
+    dense_stats = _option(data_file.METADATA_STATS_DENSE_STORE)
+    """Whether columns without statistics are left out of the stored statistics."""
 
-    @cached_property
-    def compression_in_name(self) -> bool:
-        """Whether file names contain the compression."""
-        return self._options.get(FILE_SUFFIX_INCLUDE_COMPRESSION)
+    compression_in_name = _option(data_file.FILE_SUFFIX_INCLUDE_COMPRESSION)
+    """Whether file names contain the compression."""
 
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
@@ -128,60 +124,45 @@ class WriteSettings:
         return tuple(f.name for f in self.stored_fields) if self._dedicated_fields else None
 
     @cached_property
-    def lists_stats_columns(self) -> bool:
-        """Whether a file with write columns lists its columns with statistics even if these are all of them."""
-        return False
-
-    @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:
         """The file indexes to build."""
         return tuple(declared_indexes(self._options))
 
-    @cached_property
-    def max_manifest_index_bytes(self) -> int:
-        """The max bytes of file indexes that are stored in the manifest."""
-        return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+    max_manifest_index_bytes = _option(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+    """The max bytes of file indexes that are stored in the manifest."""
 
     @cached_property
     def stats_fields(self) -> Sequence[DataField]:
         """The columns that may have statistics."""
         return self.stored_fields if self._dedicated_fields else self._schema.fields
 
-    @cached_property
-    def carries_numbers(self) -> bool:
-        """Whether rows of append tables carry the snapshots that changed them."""
-        return False
+    buckets = _option(BUCKET)
+    """The option ``bucket``."""
 
-    @cached_property
-    def buckets(self) -> int:
-        """The option ``bucket``."""
-        return self._options.get(BUCKET)
-
-    @cached_property
-    def file_prefix(self) -> str:
-        """The prefix of data file names."""
-        return self._options.get(DATA_FILE_PREFIX)
+    file_prefix = _option(data_file.DATA_FILE_PREFIX)
+    """The prefix of data file names."""
 
     def file_format(self, level: int) -> str:
         """The format of files on a level."""
-        per_level = self._options.get(FILE_FORMAT_PER_LEVEL)
-        return per_level.get(str(level), self._options.get(FILE_FORMAT)).lower()
+        per_level = self._options.get(data_file.FILE_FORMAT_PER_LEVEL)
+        return per_level.get(str(level), self._options.get(data_file.FILE_FORMAT)).lower()
 
     def compression(self, level: int) -> str:
         """The compression of files on a level."""
-        per_level = self._options.get(FILE_COMPRESSION_PER_LEVEL)
-        return per_level.get(str(level), self._options.get(FILE_COMPRESSION))
+        per_level = self._options.get(data_file.FILE_COMPRESSION_PER_LEVEL)
+        return per_level.get(str(level), self._options.get(data_file.FILE_COMPRESSION))
 
     def value_modes(self, level: int) -> list[StatsMode]:
         """The statistics modes of the columns in files on a level."""
         dedicated = {f.name for f in self._dedicated_fields}
         return [mode for name, mode in self._modes(level).items() if name not in dedicated]
 
-    def _modes(self, level: int) -> dict[str, StatsMode]:
+    def _modes(self, level: int, *, changelog: bool = False) -> dict[str, StatsMode]:
         modes = column_modes(
             self._schema.options,
             self._schema.names,
             level=level if self._schema.has_key else None,
+            changelog=changelog,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
         return dict(zip(self._schema.names, modes, strict=True))
@@ -190,29 +171,15 @@ class WriteSettings:
 class TrackedSettings(WriteSettings):
     """The settings of files whose rows carry their ids and the snapshots that changed them (row tracking)."""
 
-    @cached_property
-    def stored_fields(self) -> Sequence[DataField]:
-        return (*self._schema.fields, *TRACKED)
+    lists_stats_columns = True
+    carries_numbers = True
 
-    @cached_property
-    def blob_fields(self) -> tuple[DataField, ...]:
-        return ()  # rows with blob files are never moved
-
-    @cached_property
-    def vectors(self) -> VectorSettings | None:
-        return None  # files with moved rows store vectors among the other columns
-
-    @cached_property
-    def lists_stats_columns(self) -> bool:
-        return True
-
-    @cached_property
-    def write_columns(self) -> tuple[str, ...] | None:
-        return tuple(f.name for f in self.stored_fields)
-
-    @cached_property
-    def carries_numbers(self) -> bool:
-        return True
+    def __init__(self, schema: TableSchema) -> None:
+        super().__init__(schema)
+        self.stored_fields = (*schema.fields, *TRACKED)
+        self.write_columns = tuple(f.name for f in self.stored_fields)
+        self.blob_fields = ()  # rows with blob files are never moved
+        self.vectors = None  # files with moved rows store vectors among the other columns
 
 
 def moved_settings(schema: TableSchema) -> WriteSettings:
@@ -229,42 +196,19 @@ class ColumnSettings(WriteSettings):
         vectors: the settings of vector files, if there are any.
     """
 
+    lists_stats_columns = True
+
     def __init__(self, schema: TableSchema, columns: Sequence[str], vectors: VectorSettings | None = None) -> None:
         super().__init__(schema)
-        self._columns = tuple(columns)
-        self._vectors_beside = vectors
+        self.stored_fields = self.stats_fields = schema.select(columns)
+        self.write_columns = self._columns = tuple(columns)
+        self.max_file_rows = sys.maxsize
+        self.blob_fields = ()
+        self.vectors = vectors
 
     @cached_property
     def target_file_size(self) -> int:
         return sys.maxsize
-
-    @cached_property
-    def max_file_rows(self) -> int:
-        return sys.maxsize
-
-    @cached_property
-    def stored_fields(self) -> Sequence[DataField]:
-        return self._schema.select(self._columns)
-
-    @cached_property
-    def blob_fields(self) -> tuple[DataField, ...]:
-        return ()
-
-    @cached_property
-    def vectors(self) -> VectorSettings | None:
-        return self._vectors_beside
-
-    @cached_property
-    def lists_stats_columns(self) -> bool:
-        return True
-
-    @cached_property
-    def stats_fields(self) -> Sequence[DataField]:
-        return self.stored_fields
-
-    @cached_property
-    def write_columns(self) -> tuple[str, ...] | None:
-        return self._columns
 
     def value_modes(self, level: int) -> list[StatsMode]:
         modes = self._modes(level)
@@ -291,9 +235,7 @@ class VectorSettings(ColumnSettings):
 class ChangelogSettings(WriteSettings):
     """The settings of changelog files."""
 
-    @cached_property
-    def file_prefix(self) -> str:
-        return self._options.get(CHANGELOG_FILE_PREFIX)
+    file_prefix = _option(CHANGELOG_FILE_PREFIX)
 
     @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:
@@ -306,13 +248,7 @@ class ChangelogSettings(WriteSettings):
         return self._options.get(CHANGELOG_FILE_COMPRESSION) or super().compression(level)
 
     def value_modes(self, level: int) -> list[StatsMode]:
-        return column_modes(
-            self._schema.options,
-            self._schema.names,
-            level=level,
-            changelog=True,
-            key_names=self._schema.trimmed_primary_keys if self.thin else (),
-        )
+        return list(self._modes(level, changelog=True).values())
 
 
 class FileNamer:
@@ -330,9 +266,8 @@ class FileNamer:
             raise InvalidInputError(f"{prefix!r} cannot be the prefix of files: it leads to another directory.")
         self._prefix = prefix
         self._run = str(uuid.uuid4())
-        self._count = 0
+        self._numbers = count()
 
     def next(self, extension: str) -> str:
         """Return the next name."""
-        self._count += 1
-        return data_file_name(self._prefix, self._run, self._count - 1, extension)
+        return data_file_name(self._prefix, self._run, next(self._numbers), extension)

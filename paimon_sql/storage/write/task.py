@@ -21,6 +21,7 @@ from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.partitions import Router, conform_batch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.distribution import Rows, by_bucket
+from paimon_sql.storage.write.files.rolling import aborted_on_error
 from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
 from paimon_sql.storage.write.settings import TrackedSettings
 from paimon_sql.storage.write.writers import AppendWriter, KeyValueWriter, Target
@@ -90,15 +91,12 @@ class WriteTask:
         return rows
 
     def write(self, rows: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
-        """Write rows from `prepared` and `placed`."""
+        """Write rows from `prepared` and `with_buckets`."""
         writer = self.writer()
-        try:
+        with aborted_on_error(writer):
             for batch in rows:
                 writer.write(batch)
             return writer.close()
-        except BaseException:
-            writer.abort()
-            raise
 
     def writer(self) -> AppendWriter | KeyValueWriter:
         """Create a writer."""
@@ -134,7 +132,7 @@ class TrackedWriteTask(WriteTask):
 
     def write(self, rows: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
         fresh, known = (AppendWriter(self.table, settings=s) for s in (None, TrackedSettings(self.table.schema)))
-        try:
+        with aborted_on_error(fresh, known):
             for batch in rows:
                 updated = pc.equal(batch.column(VALUE_KIND.name), RowKind.UPDATE_AFTER)
                 fresh.write(batch.filter(pc.invert(updated)))
@@ -144,7 +142,3 @@ class TrackedWriteTask(WriteTask):
                     unknown = pa.nulls(moved.num_rows, pa.int64())
                     known.write(moved.append_column(SEQUENCE_NUMBER.name, unknown))
             return [*fresh.close(), *known.close()]
-        except BaseException:
-            fresh.abort()
-            known.abort()
-            raise

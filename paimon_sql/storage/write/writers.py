@@ -21,11 +21,12 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.partitions import UNAWARE, Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import RollingWriter
+from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error
 from paimon_sql.storage.write.row_preparation import RowKindReader
 from paimon_sql.storage.write.settings import ChangelogSettings, FileNamer, WriteSettings
 
 Target = tuple[bytes, int]
+"""A partition, serialized, and a bucket."""
 
 
 class BucketBuffers:
@@ -96,7 +97,7 @@ _OPEN_FILES = 100
 
 
 class AppendWriter:
-    """Writes rows of an append table.
+    """Writes rows of an append table (Paimon: `AppendOnlyWriter`).
 
     File writers hold rows in memory until they fill a row group, so row groups become smaller with more partitions. If
     the open files still hold more than the write buffer's size, or are too many, those that hold the most are closed
@@ -112,7 +113,7 @@ class AppendWriter:
     def __init__(
         self,
         table: Table,
-        sequences: Mapping[tuple[bytes, int], int] | None = None,
+        sequences: Mapping[Target, int] | None = None,
         router: Router | None = None,
         settings: WriteSettings | None = None,
     ) -> None:
@@ -122,7 +123,7 @@ class AppendWriter:
         self._total = self._settings.buckets if self._settings.buckets > 0 else UNAWARE
         self._router = router or Router(table.schema, self._total)
         self._namer = FileNamer(self._settings.file_prefix)
-        self._writers: dict[tuple[bytes, int], RollingWriter] = {}
+        self._writers: dict[Target, RollingWriter] = {}
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush, portion=_PORTION)
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -148,7 +149,7 @@ class AppendWriter:
         for writer in self._writers.values():
             writer.abort()
 
-    def _flush(self, target: tuple[bytes, int], rows: pa.Table) -> None:
+    def _flush(self, target: Target, rows: pa.Table) -> None:
         if target not in self._writers:
             self._writers[target] = RollingWriter(
                 self._table,
@@ -221,7 +222,7 @@ class SpilledRuns:
 
 
 class KeyValueWriter:
-    """Writes rows of a primary-key table.
+    """Writes rows of a primary-key table (Paimon: `MergeTreeWriter`).
 
     Row kinds are read from a column ``_VALUE_KIND``, or else from the column that the option ``rowkind.field`` names;
     without either, all rows are inserts.
@@ -316,7 +317,7 @@ class KeyValueWriter:
         """Write windows of ascending keys as one sorted run; on an error its files are deleted."""
         files = self._opened(self._settings, target)
         changes = self._opened(self._changelog, target) if self._changelog else None
-        try:
+        with aborted_on_error(*(writer for writer in (files, changes) if writer is not None)):
             for window in windows:
                 if changes is not None and self._changelog is not None:
                     _append(changes, self._changelog, self._producer.written(window.table.take(window.order)))
@@ -326,11 +327,6 @@ class KeyValueWriter:
             self._messages.append(
                 CommitMessage(*target, total, new_files=tuple(files.close()), changelog_files=changelog)
             )
-        except BaseException:
-            for writer in (files, changes):
-                if writer is not None:
-                    writer.abort()
-            raise
 
     def _opened(self, settings: WriteSettings, target: Target) -> RollingWriter:
         namer = self._namers.setdefault(settings.file_prefix, FileNamer(settings.file_prefix))
@@ -354,13 +350,8 @@ def _run_of(window: Window) -> Run:
 
 def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
     """Merged rows with the columns of a data file, in its order; key columns are copies of value columns."""
-    columns = {}
-    for f in settings.stored_fields:
-        source = f.name
-        if source not in rows.column_names:
-            source = source.removeprefix(KEY_PREFIX)
-        columns[f.name] = rows[source]
-    return pa.table(columns)
+    present, names = rows.column_names, [f.name for f in settings.stored_fields]
+    return pa.table({name: rows[name if name in present else name.removeprefix(KEY_PREFIX)] for name in names})
 
 
 def check_keys(table: Table, batch: pa.RecordBatch) -> None:

@@ -13,7 +13,7 @@ from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.system_fields import ROW_ID, RowKind
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.data_files.live_files import bucketed_groups, live_files
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.operations import operations
@@ -203,7 +203,7 @@ class Compact(Action):
 
     def run(self, job: Job) -> None:
         table = job.opened()
-        messages = compact_table(table, ONE, full=job.chance.random() < 0.6)
+        messages = plan_table(table, full=job.chance.random() < 0.6).run(ONE)
         with job.transaction(table) as transaction:
             operations.compact(transaction, messages)
 

@@ -17,7 +17,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import read_manifest, write_manifest
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -78,7 +78,7 @@ def _insert(job: Job, table: Table) -> None:
 
 
 def _compact(job: Job, table: Table) -> None:
-    messages = compact_table(table, ONE, full=True)
+    messages = plan_table(table, full=True).run(ONE)
     with Transaction(table) as transaction:
         operations.compact(transaction, messages)
 

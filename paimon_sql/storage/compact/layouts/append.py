@@ -19,20 +19,12 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.storage.compact.compaction import (
-    EVERYTHING,
-    CompactLayout,
-    PlannedCompaction,
-    Scope,
-    run_tasks,
-    touched_files,
-)
+from paimon_sql.storage.compact.compaction import CompactLayout, PlannedCompaction, Run, Scope, run_tasks, touched_files
 from paimon_sql.storage.compact.layouts.bucket_files import BucketTask, by_bucket
-from paimon_sql.storage.compact.layouts.clustered import ClusterTask, cluster_tasks, plan_clustering
+from paimon_sql.storage.compact.layouts.clustered import cluster_tasks, plan_clustering
 from paimon_sql.storage.data_files.live_files import Deletion, live_files
-from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.row_level.vectors import drop_vectors
-from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.commit_messages import CommitMessage, compact_changes
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.clustering.clustering import clusters
@@ -57,9 +49,7 @@ class AppendCompactTask(BucketTask):
         )
 
 
-def plan_append_compaction(
-    table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING
-) -> list[AppendCompactTask]:
+def plan_append_compaction(table: Table, base: Snapshot | None, *, full: bool, scope: Scope) -> list[AppendCompactTask]:
     """Plan the compaction of an append table.
 
     Args:
@@ -80,11 +70,7 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
         base: a snapshot from before the compactions were planned: later vectors must not be dropped.
         messages: the messages.
     """
-    replaced = [
-        ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
-        for m in messages
-        for f in m.compact_before
-    ]
+    replaced = [e for e in compact_changes(messages).entries if e.kind is FileKind.DELETE]
     return [*messages, *(m.with_compacted_indexes() for m in drop_vectors(table, base, replaced))]
 
 
@@ -105,7 +91,10 @@ def _tasks(
 
 
 class _Packing:
-    """Packs the files of a bucket, by the table's options."""
+    """Packs the files of a bucket, by the table's options.
+
+    (Paimon: `AppendCompactCoordinator` without buckets, `BucketedAppendCompactManager` in fixed ones)
+    """
 
     def __init__(self, table: Table) -> None:
         options = table.options
@@ -165,35 +154,24 @@ class _Packing:
 class AppendCompactions(CompactLayout):
     """Compactions of append tables; without buckets, only on demand."""
 
-    def compact_due(
-        self,
-        table: Table,
-        messages: Sequence[CommitMessage],
-        executor: Executor,
-        overwrite: Overwrite | None,
-        planned_on: Snapshot | None,
-    ) -> list[CommitMessage]:
+    def plan_due(
+        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
+    ) -> Run:
         if table.options.get(BUCKET) <= 0:
-            return []
+            return lambda executor: []
         base = table.snapshots.latest(planned_on)
         touched = [e for part in touched_files(table, base, messages, overwrite) for e in part]
         if not touched:
-            return []
-        plan = (
-            cluster_tasks(table, touched, base, full=False)
-            if clusters(table)
-            else _tasks(table, touched, base, full=False)
-        )
-        return with_vectors(table, base, run_tasks(table, executor, plan))
+            return lambda executor: []
+        plan = cluster_tasks if clusters(table) else _tasks
+        tasks = plan(table, touched, base, full=False)
+        return lambda executor: with_vectors(table, base, run_tasks(table, executor, tasks))
 
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
-        tasks: Sequence[ClusterTask | AppendCompactTask] = (
-            plan_clustering(table, base, full=full, scope=scope)
-            if clusters(table)
-            else plan_append_compaction(table, base, full=full, scope=scope)
-        )
+        plan = plan_clustering if clusters(table) else plan_append_compaction
+        tasks = plan(table, base, full=full, scope=scope)
         return PlannedCompaction(
             [f for task in tasks for f in task.moved.files],
             lambda executor: with_vectors(table, base, run_tasks(table, executor, tasks)),

@@ -14,7 +14,7 @@ from paimon_sql.storage.data_files.live_files import Deletion, deletions_of
 from paimon_sql.storage.read.metadata_columns import rows_to_move
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.settings import FileNamer, WriteSettings, moved_settings
+from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,6 @@ class BucketFiles:
     total_buckets: int
     files: tuple[DataFileMeta, ...]
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return sum(f.file_size for f in self.files)
 
     @property
     def settings(self) -> WriteSettings:
@@ -52,16 +47,8 @@ class BucketFiles:
 
     def writer(self, *, source: FileSource = FileSource.APPEND, first_sequence: int = 0) -> RollingWriter:
         """A writer of new files of the bucket."""
-        settings = self.settings
-        namer = FileNamer(settings.file_prefix)
         return RollingWriter(
-            self.table,
-            settings,
-            self.partition,
-            self.bucket,
-            namer=namer,
-            source=source,
-            first_sequence=first_sequence,
+            self.table, self.settings, self.partition, self.bucket, source=source, first_sequence=first_sequence
         )
 
 
@@ -74,7 +61,7 @@ class BucketTask:
     @property
     def size(self) -> int:
         """The bytes to read."""
-        return self.moved.size
+        return sum(f.file_size for f in self.moved.files)
 
 
 def by_bucket(table: Table, files: Iterable[ManifestEntry], snapshot: Snapshot | None) -> list[BucketFiles]:
@@ -85,7 +72,7 @@ def by_bucket(table: Table, files: Iterable[ManifestEntry], snapshot: Snapshot |
     deletions = deletions_of(table, snapshot)
     found = []
     for (partition, bucket, total), in_bucket in grouped.items():
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in in_bucket}
-        vectors = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        keys = {f.file_name: (partition, bucket, f.file_name) for f in in_bucket}
+        vectors = {name: deletions[key] for name, key in keys.items() if key in deletions}
         found.append(BucketFiles(table, partition, bucket, total, tuple(in_bucket), vectors))
     return found

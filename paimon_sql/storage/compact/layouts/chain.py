@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -28,6 +28,7 @@ from paimon_sql.storage.scan.split import SPLIT_BYTES, Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation, overwritten
 from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter
 
 
@@ -46,13 +47,10 @@ class ChainCompactionTask:
     def run(self) -> list[CommitMessage]:
         """Write the files; on an error they are deleted."""
         writer = KeyValueWriter(self.table, {})
-        try:
+        with aborted_on_error(writer):
             for rows in ReadTask(self.table, self.split, self.table.schema.names).batches():
                 writer.write_stored(with_inserts(rows, (*rows.schema.names, VALUE_KIND.name)))
             return writer.close()
-        except BaseException:
-            writer.abort()
-            raise
 
 
 @dataclass(frozen=True)
@@ -142,20 +140,15 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
                 transaction, [*messages, *due], lambda latest: overwritten(table, latest, overwrite, messages)
             )
             return CompactedChain(messages, snapshot)
-        transaction.require(_partitions_are_new(messages))
+        are_new = partial(_check_new_partitions, {m.partition for m in messages})
+        transaction.require(Validation("partitions that are made whole are new", are_new))
         snapshots = operations.append(transaction, [*messages, *due])
         return CompactedChain(messages, snapshots[-1] if snapshots else None)
 
 
-def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
-    partitions = {m.partition for m in messages}
-
-    def check(proposal: Proposal) -> None:
-        table = proposal.table
-        if partitions.intersection(live_files(table, proposal.latest).partitions):
-            raise CommitConflictError(
-                f"{table.name}: another job wrote a partition while it was being compacted.",
-                remedy="Read it, because it is whole now, or call with overwrite => true.",
-            )
-
-    return Validation("partitions that are made whole are new", check)
+def _check_new_partitions(partitions: set[bytes], proposal: Proposal) -> None:
+    if partitions.intersection(live_files(proposal.table, proposal.latest).partitions):
+        raise CommitConflictError(
+            f"{proposal.table.name}: another job wrote a partition while it was being compacted.",
+            remedy="Read it, because it is whole now, or call with overwrite => true.",
+        )

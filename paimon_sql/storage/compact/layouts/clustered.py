@@ -39,7 +39,7 @@ from paimon_sql.storage.data_files.lsm_tree import CompactUnit, level_runs, max_
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.scan.split import SPLIT_BYTES, pack
-from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import Clustering, clustering_of, named_columns, order_columns
@@ -67,11 +67,11 @@ class ClusterTask(BucketTask):
         )
 
 
-def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING) -> list[ClusterTask]:
+def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: Scope) -> list[ClusterTask]:
     """Plan the clustering of a snapshot's files; no tasks if nothing is due.
 
     If the scope has a condition on partitions, other partitions that were idle for long are clustered fully as well, if
-    the table's options ask for it.
+    the table's options require it.
 
     Args:
         table: the table.
@@ -195,18 +195,7 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
     return PlannedCompaction(files, lambda executor: _sort(table, executor, latest, tasks))
 
 
-def sort_table(
-    table: Table, executor: Executor, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING
-) -> list[CommitMessage]:
-    """Plan and run a sort compaction (see `plan_sort`); return what to commit."""
-    return plan_sort(table, strategy, columns, scope=scope).run(executor)
-
-
 def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequence[SortTask]) -> list[CommitMessage]:
     messages = run_tasks(table, executor, tasks)
-    replaced = [
-        ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
-        for m in messages
-        for f in m.deleted_files
-    ]
+    replaced = [e for e in append_changes(messages).entries if e.kind is FileKind.DELETE]
     return [*messages, *drop_vectors(table, latest, replaced)]

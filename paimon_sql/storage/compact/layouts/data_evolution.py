@@ -29,7 +29,7 @@ from paimon_sql.format.options.table.row_tracking import (
 )
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
-from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Scope, run_tasks
+from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Run, Scope, run_tasks
 from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import (
     BucketedGroup,
@@ -42,14 +42,14 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
 from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_evolution import read_group
-from paimon_sql.storage.row_level.vectors import replaced_vectors
+from paimon_sql.storage.row_level.columns import row_range
+from paimon_sql.storage.row_level.vectors import change_vectors
 from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.staging.proposal import Overwrite
-from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, WriteSettings
 
 
@@ -92,10 +92,7 @@ class DataEvolutionTask:
         if not self.renumbers:
             settings = ColumnSettings(self.table.schema, columns)
         source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
-        namer = FileNamer(settings.file_prefix)
-        writer = RollingWriter(
-            self.table, settings, first.partition, first.bucket, namer=namer, source=source, copies_blobs=True
-        )
+        writer = RollingWriter(self.table, settings, first.partition, first.bucket, source=source, copies_blobs=True)
         after = tuple(write_all(writer, self._rows(columns)))
         if not self.renumbers:
             after = (self._with_row_ids(after[0], columns),)
@@ -162,7 +159,7 @@ class DataEvolutionTask:
 
 
 def plan_data_evolution_compaction(
-    table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
+    table: Table, base: Snapshot | None, scope: Scope
 ) -> list[DataEvolutionTask | BlobTask]:
     """Plan the compaction of a snapshot of a table with data evolution.
 
@@ -170,7 +167,7 @@ def plan_data_evolution_compaction(
     at least ``compaction.min.file-num`` files. Blob files are compacted only with ``blob-compaction.enabled``.
 
     Raises:
-        InvalidOptionError: the table's options ask for compactions that change row ids.
+        InvalidOptionError: the table's options require compactions that change row ids.
     """
     if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
         key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
@@ -269,41 +266,27 @@ def _with_moved_vectors(
     messages: Sequence[CommitMessage],
 ) -> list[CommitMessage]:
     """The messages of the tasks, and those that move deletion vectors to new files, or drop those of dropped rows."""
-    marked = [
-        (task, message)
-        for task, message in zip(tasks, messages, strict=True)
-        if isinstance(task, DataEvolutionTask) and task.deletions
-    ]
-    entries = index_entries(table, base) if marked else []
     by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
-    for task, message in marked:
+    for task, message in zip(tasks, messages, strict=True):
+        if not isinstance(task, DataEvolutionTask) or not task.deletions:
+            continue
         changed = by_bucket.setdefault((message.partition, message.bucket, message.total_buckets), {})
         changed |= dict.fromkeys(task.deletions)
         if not task.renumbers:
             changed[message.compact_after[0].file_name] = task.moved_vector(table)
-    found = list(messages)
-    for (partition, bucket, total), changed in by_bucket.items():
-        stored = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
-        message = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
-        found.append(message.with_compacted_indexes())
-    return found
+    return [*messages, *(m.with_compacted_indexes() for m in change_vectors(table, base, by_bucket))]
 
 
 class GroupCompactions(CompactLayout):
     """Compactions of tables with data evolution, on demand only."""
 
-    def compact_due(
-        self,
-        table: Table,
-        messages: Sequence[CommitMessage],
-        executor: Executor,
-        overwrite: Overwrite | None,
-        planned_on: Snapshot | None,
-    ) -> list[CommitMessage]:
-        return []
+    def plan_due(
+        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
+    ) -> Run:
+        return lambda executor: []
 
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         pieces = plan_data_evolution_compaction(table, base, scope)
         return PlannedCompaction(
@@ -355,13 +338,10 @@ class BlobTask:
             target=sys.maxsize,
             copies=True,
         )
-        try:
+        with aborted_on_error(writer):
             for _, values in column.stretches(None):
                 writer.write(values.column(0))
             (file,) = writer.finish()
-        except BaseException:
-            writer.abort()
-            raise
         file = replace(
             file,
             first_row_id=first,
@@ -426,9 +406,8 @@ def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]
 
 
 def _first(file: DataFileMeta) -> int:
-    assert file.first_row_id is not None
-    return file.first_row_id
+    return row_range(file)[0]
 
 
 def _end(file: DataFileMeta) -> int:
-    return _first(file) + file.row_count
+    return row_range(file)[1]

@@ -18,14 +18,7 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
-from paimon_sql.storage.compact.compaction import (
-    EVERYTHING,
-    CompactLayout,
-    PlannedCompaction,
-    Scope,
-    run_tasks,
-    touched_files,
-)
+from paimon_sql.storage.compact.compaction import CompactLayout, PlannedCompaction, Run, Scope, run_tasks, touched_files
 from paimon_sql.storage.compact.rewriters import BucketWork, rewriter_of
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
@@ -122,7 +115,7 @@ def _pieces(section: Section) -> list[Section]:
     return [Section(((f,),)) for f in section.runs[0]]
 
 
-def plan_compaction(table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING) -> list[CompactTask]:
+def plan_compaction(table: Table, base: Snapshot | None, *, full: bool, scope: Scope) -> list[CompactTask]:
     """Plan the compaction of a table with a primary key.
 
     Args:
@@ -191,9 +184,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
     return tasks
 
 
-def _by_bucket(
-    deletions: Mapping[tuple[bytes, int, str], Deletion],
-) -> dict[tuple[bytes, int], dict[str, Deletion]]:
+def _by_bucket(deletions: Mapping[tuple[bytes, int, str], Deletion]) -> dict[tuple[bytes, int], dict[str, Deletion]]:
     found: dict[tuple[bytes, int], dict[str, Deletion]] = {}
     for (partition, bucket, name), deletion in deletions.items():
         found.setdefault((partition, bucket), {})[name] = deletion
@@ -204,9 +195,7 @@ def _nothing_below(unit: CompactUnit, stored: Sequence[DataFileMeta]) -> bool:
     return unit.output_level >= max(f.level for f in stored)
 
 
-def plan_postponed(
-    table: Table, base: Snapshot | None, *, scope: Scope = EVERYTHING, full: bool = False
-) -> PlannedCompaction:
+def plan_postponed(table: Table, base: Snapshot | None, *, scope: Scope, full: bool = False) -> PlannedCompaction:
     """Plan the compaction that moves postponed rows to real buckets and compacts these.
 
     Args:
@@ -254,24 +243,18 @@ def _compact(
 class KeyCompactions(CompactLayout):
     """Compactions of primary-key tables, which merge sorted runs."""
 
-    def compact_due(
-        self,
-        table: Table,
-        messages: Sequence[CommitMessage],
-        executor: Executor,
-        overwrite: Overwrite | None,
-        planned_on: Snapshot | None,
-    ) -> list[CommitMessage]:
-        base = table.snapshots.latest(planned_on)
-        return run_tasks(table, executor, plan_triggered(table, base, messages, overwrite=overwrite))
+    def plan_due(
+        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
+    ) -> Run:
+        tasks = plan_triggered(table, table.snapshots.latest(planned_on), messages, overwrite=overwrite)
+        return lambda executor: run_tasks(table, executor, tasks)
 
     def plan_compaction(
-        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
         if bucket_mode(table.schema).is_postponed:
-            return plan_postponed(table, base, scope=scope, full=full and asked)
+            return plan_postponed(table, base, scope=scope, full=full and is_explicit)
         tasks = plan_compaction(table, base, full=full, scope=scope)
         return PlannedCompaction(
-            [f for task in tasks for f in task.changed_files],
-            lambda executor: run_tasks(table, executor, tasks),
+            [f for task in tasks for f in task.changed_files], lambda executor: run_tasks(table, executor, tasks)
         )

@@ -26,7 +26,7 @@ from paimon_sql.storage.table.index_files import write_deletions
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.settings import ChangelogSettings, FileNamer, WriteSettings
+from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 from paimon_sql.storage.write.writers import as_stored
 
 _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
@@ -180,7 +180,6 @@ class Rewriter:
             settings,
             w.partition,
             w.bucket,
-            namer=FileNamer(settings.file_prefix),
             level=w.unit.output_level,
             source=FileSource.APPEND if changelog else FileSource.COMPACT,
         )
@@ -207,6 +206,4 @@ class Rewriter:
             added = DeletionVector(np.concatenate(positions))
             vectors[name] = vectors[name] | added if name in vectors else added
         old = (w.vectors_file,) if w.vectors_file else ()
-        if not vectors:
-            return old, ()
-        return old, write_deletions(self.table, w.partition, w.bucket, vectors)
+        return old, write_deletions(self.table, w.partition, w.bucket, vectors) if vectors else ()

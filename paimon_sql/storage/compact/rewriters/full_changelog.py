@@ -20,7 +20,10 @@ from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 class FullChangelogRewriter(Rewriter):
-    """Writes the changelog of full compactions; other compactions write none."""
+    """Writes the changelog of full compactions; other compactions write none.
+
+    (Paimon: `FullChangelogMergeTreeCompactRewriter`)
+    """
 
     @classmethod
     def serves(cls, options: TableOptions) -> bool:

@@ -28,7 +28,7 @@ from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 class LookupRewriter(Rewriter):
-    """Looks up the older row of each fresh row."""
+    """Looks up the older row of each fresh row (Paimon: `LookupMergeTreeCompactRewriter`)."""
 
     @classmethod
     def serves(cls, options: TableOptions) -> bool:
@@ -65,8 +65,7 @@ class LookupRewriter(Rewriter):
         if not any(f.level == 0 for run in section.runs for f in run):
             yield from super().outcomes(section)
             return
-        for window in self._windows(section):
-            yield self._outcome(window)
+        yield from map(self._outcome, self._windows(section))
 
     def _windows(self, section: Section) -> Iterator[Window]:
         """The section's rows and those of deeper levels with the same keys."""

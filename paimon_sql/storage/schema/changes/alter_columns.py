@@ -16,7 +16,6 @@ from paimon_sql.storage.columns.blobs_and_vectors import directed_column, is_dir
 from paimon_sql.storage.columns.defaults import default_scalar, stored_default
 from paimon_sql.storage.columns.in_options import forget_storage, options_naming, rename_column, rename_member
 from paimon_sql.storage.schema.changes.base import (
-    STRICT,
     Context,
     Path,
     SchemaChange,
@@ -73,7 +72,7 @@ class UpdateColumnPosition(SchemaChange):
     path: Path
     position: Position
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, self.path, context)
 
         def move(fields: Sequence[DataField]) -> list[DataField]:
@@ -103,7 +102,7 @@ class AddColumn(SchemaChange):
     position: Position | None = None
     default: str | None = None
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         label = dotted(self.path)
         if not self.type.nullable:
             raise InvalidSchemaError(
@@ -148,7 +147,7 @@ class DropColumn(SchemaChange):
     path: Path
     if_exists: bool = False
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         parent = resolve(schema, self.path[:-1], context)
         siblings = parts_of(type_at(schema, parent))
         name = context.find(self.path[-1], siblings)
@@ -183,7 +182,7 @@ class RenameColumn(SchemaChange):
     path: Path
     new_name: str
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, self.path, context)
         refuse_key(schema, path, "renamed", primary=False)
         old = path[-1]
@@ -214,7 +213,7 @@ class UpdateColumnComment(SchemaChange):
     path: Path
     comment: str | None
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         if is_directive(self.comment):
             raise InvalidSchemaError(
                 f"The comment of column '{dotted(self.path)}' cannot be '{self.comment}': a column cannot become a blob"
@@ -231,14 +230,14 @@ class UpdateColumnDefaultValue(SchemaChange):
     Attributes:
         path: the column.
         default: the value as a string, in the form of schema files.
-        is_sql: whether it is a SQL expression instead.
+        is_sql: whether it is a SQL expression.
     """
 
     path: Path
     default: str | None
     is_sql: bool = False
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         def edit(field: DataField) -> DataField:
             if self.is_sql:
                 return stored_default(field, self.default)
@@ -271,7 +270,7 @@ class ModifyColumn(SchemaChange):
     comment: str | None = None
     position: Position | None = None
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, (self.name,), context)
         parts: list[SchemaChange] = [
             UpdateColumnType(path, self.type, keep_nullability=path[0] in schema.primary_keys),

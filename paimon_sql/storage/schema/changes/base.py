@@ -43,15 +43,11 @@ class Context:
         return next((n for n in among if n == name or (not self.case_sensitive and n.lower() == name.lower())), None)
 
 
-STRICT = Context()
-"""The most restrictive conditions."""
-
-
 class SchemaChange(ABC):
     """A change of a table's schema."""
 
     @abstractmethod
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         """Return the changed schema; the same object if nothing changes.
 
         Id and time are not changed: `apply_changes` sets them.

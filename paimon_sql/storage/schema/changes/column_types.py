@@ -1,8 +1,4 @@
-"""Changes of column types and nullability: allowed are the casts that values of old files can be read with.
-
-A change is allowed if the values of old files can be cast as by a SQL CAST; with ``disable-explicit-type-casting`` only
-if every value of the old type is a value of the new one.
-"""
+"""Changes of column types and nullability: allowed are the casts that values of old files can be read with."""
 
 from __future__ import annotations
 
@@ -18,7 +14,6 @@ from paimon_sql.format.schema.types import BinaryType, BlobType, CharType, DataT
 from paimon_sql.storage.columns.in_options import global_index_of
 from paimon_sql.storage.expressions.casts import can_cast
 from paimon_sql.storage.schema.changes.base import (
-    STRICT,
     Context,
     Path,
     SchemaChange,
@@ -45,6 +40,9 @@ _TIMES = (t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
 @dataclass(frozen=True, slots=True)
 class Promotion:
     """The rules of a table for changes of types.
+
+    A change is allowed if the values of old files can be cast as by a SQL CAST; with ``disable-explicit-type-casting``
+    only if every value of the old type is a value of the new one.
 
     Attributes:
         widening_only: whether every old value must be preserved.
@@ -77,25 +75,21 @@ class Promotion:
             InvalidSchemaError: old values could not be read as the new type.
         """
         self.check_nullability(path, source.nullable, target.nullable)
-        nullable = target.nullable
         match source, target:
             case t.RowType(), t.RowType():
                 return self._row(path, source, target)
             case t.ArrayType(), t.ArrayType():
-                return t.ArrayType(nullable, self.change((*path, "element"), source.element, target.element))
+                return replace(target, element=self.change((*path, "element"), source.element, target.element))
             case t.MultisetType(), t.MultisetType():
-                return t.MultisetType(nullable, self.change((*path, "element"), source.element, target.element))
+                return replace(target, element=self.change((*path, "element"), source.element, target.element))
             case t.MapType(), t.MapType():
                 key = self._key((*path, "key"), source.key, target.key)
-                return t.MapType(nullable, key, self.change((*path, "value"), source.value, target.value))
-        if not can_cast(source, target) or (self.widening_only and not is_widening(source, target)):
+                return replace(target, key=key, value=self.change((*path, "value"), source.value, target.value))
+        castable = can_cast(source, target)
+        if not castable or (self.widening_only and not is_widening(source, target)):
+            why = " without losing information" if castable else ": existing rows cannot be read as the new type"
             raise InvalidSchemaError(
-                f"Column '{dotted(path)}' cannot change from {source.sql()} to {target.sql()}"
-                + (
-                    " without losing information."
-                    if can_cast(source, target)
-                    else ": existing rows cannot be read as the new type."
-                ),
+                f"Column '{dotted(path)}' cannot change from {source.sql()} to {target.sql()}{why}.",
                 remedy="Add a new column of the wanted type and fill it with UPDATE.",
             )
         return target
@@ -177,7 +171,7 @@ class UpdateColumnType(SchemaChange):
     type: DataType
     keep_nullability: bool = True
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, self.path, context)
         source = type_at(schema, path)
         target = self.type.as_nullable(source.nullable) if self.keep_nullability else self.type
@@ -197,7 +191,7 @@ class UpdateColumnNullability(SchemaChange):
     path: Path
     nullable: bool
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, self.path, context)
         was = type_at(schema, path).nullable
         if was == self.nullable:

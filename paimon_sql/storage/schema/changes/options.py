@@ -10,7 +10,7 @@ from paimon_sql.format.options import canonical, check_changes
 from paimon_sql.format.options.table.table import PARTITION, PRIMARY_KEY
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.schema.changes.base import STRICT, Context, SchemaChange, missing_column
+from paimon_sql.storage.schema.changes.base import Context, SchemaChange, missing_column
 
 _KEYS = (PRIMARY_KEY.key, PARTITION.key)
 
@@ -22,7 +22,7 @@ class SetOption(SchemaChange):
     key: str
     value: str
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         change = canonical({self.key: self.value})
         if self.key == PRIMARY_KEY.key and not schema.has_key and not context.has_data:
             return _with_primary_key(schema, self.value, context)
@@ -38,7 +38,7 @@ class RemoveOption(SchemaChange):
 
     key: str
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         keys = {self.key, *canonical({self.key: ""})}
         known = _with_keys(schema)
         check_changes(known, dict.fromkeys(k for k in keys if k in known), has_snapshots=context.has_data)
@@ -51,7 +51,7 @@ class UpdateComment(SchemaChange):
 
     comment: str | None
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         return schema if schema.comment == self.comment else replace(schema, comment=self.comment)
 
 
@@ -59,7 +59,7 @@ class UpdateComment(SchemaChange):
 class DropPrimaryKey(SchemaChange):
     """Drop the primary key of a table without data; the columns stay NOT NULL."""
 
-    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         if not schema.has_key:
             return schema
         if context.has_data:

@@ -1,4 +1,4 @@
-"""Validation of schemas: rules for every CREATE and ALTER, one function per subject.
+"""Validation of schemas: rules for every CREATE and ALTER, one function per subject (Paimon: `SchemaValidation`).
 
 A rule is a function that yields an error for each violation; new rules are added to `RULES`.
 """

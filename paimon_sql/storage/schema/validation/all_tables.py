@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options import find_option, validate
 from paimon_sql.format.options.table.data_file import ORC_COLUMN_ENCODING_DIRECT
 from paimon_sql.format.options.table.table import AUTO_CREATE, PRIMARY_KEY_NULLABLE, TYPE
@@ -20,13 +21,18 @@ ORDINARY_TYPES = ("table", "materialized-table")
 """The values of ``type`` for tables with snapshots."""
 
 
+def errors_of(read: Callable[[], object], kind: type[PaimonError] = InvalidOptionError) -> Iterator[PaimonError]:
+    """The error of some kind that reading a part of the definition raises, if it raises one."""
+    try:
+        read()
+    except kind as error:
+        yield error
+
+
 def option_values(table: Definition) -> Iterator[PaimonError]:
     """Options exist and their values are valid."""
     for key, value in table.schema.options.items():
-        try:
-            validate({key: value})
-        except PaimonError as error:
-            yield error
+        yield from errors_of(partial(validate, {key: value}), PaimonError)
     if table.schema.options.get(AUTO_CREATE.key, "false").strip().lower() == "true":
         yield conflict(AUTO_CREATE, "is for a connector's own table definitions, not for a table of a catalog.")
 
@@ -103,10 +109,7 @@ def key_columns(table: Definition) -> Iterator[PaimonError]:
 def default_values(table: Definition) -> Iterator[PaimonError]:
     """Default values are valid for their column's type."""
     for field in table.schema.fields:
-        try:
-            default_scalar(field)
-        except PaimonError as error:
-            yield error
+        yield from errors_of(partial(default_scalar, field), PaimonError)
 
 
 def _duplicates(names: Iterable[str]) -> list[str]:

@@ -12,10 +12,7 @@ from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_NUM_RETAINED_MIN,
     CHANGELOG_PRODUCER,
 )
-from paimon_sql.format.options.operations.compaction import (
-    FULL_COMPACTION_DELTA_COMMITS,
-    WRITE_ONLY,
-)
+from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS, WRITE_ONLY
 from paimon_sql.format.options.operations.scan import (
     STREAMING_READ_APPEND_OVERWRITE,
     STREAMING_READ_OVERWRITE,

@@ -6,30 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import Option, TableOptions
-from paimon_sql.format.options.operations.scan import (
-    INCREMENTAL_BETWEEN,
-    INCREMENTAL_BETWEEN_TIMESTAMP,
-    INCREMENTAL_TO_AUTO_TAG,
-    SCAN_CREATION_TIME_MILLIS,
-    SCAN_FALLBACK_BRANCH,
-    SCAN_FILE_CREATION_TIME_MILLIS,
-    SCAN_MODE,
-    SCAN_PRIMARY_BRANCH,
-    SCAN_SNAPSHOT_ID,
-    SCAN_TAG_NAME,
-    SCAN_TIMESTAMP,
-    SCAN_TIMESTAMP_MILLIS,
-    SCAN_VERSION,
-    SCAN_WATERMARK,
-)
+from paimon_sql.format.options.operations import scan
 from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 _MODE_OPTIONS: dict[str, tuple[Option[object], ...]] = {
-    "from-timestamp": (SCAN_TIMESTAMP_MILLIS, SCAN_TIMESTAMP),
-    "from-snapshot": (SCAN_SNAPSHOT_ID, SCAN_TAG_NAME, SCAN_WATERMARK, SCAN_VERSION),
-    "from-file-creation-time": (SCAN_FILE_CREATION_TIME_MILLIS,),
-    "from-creation-timestamp": (SCAN_CREATION_TIME_MILLIS,),
-    "incremental": (INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_TIMESTAMP, INCREMENTAL_TO_AUTO_TAG),
+    "from-timestamp": (scan.SCAN_TIMESTAMP_MILLIS, scan.SCAN_TIMESTAMP),
+    "from-snapshot": (scan.SCAN_SNAPSHOT_ID, scan.SCAN_TAG_NAME, scan.SCAN_WATERMARK, scan.SCAN_VERSION),
+    "from-file-creation-time": (scan.SCAN_FILE_CREATION_TIME_MILLIS,),
+    "from-creation-timestamp": (scan.SCAN_CREATION_TIME_MILLIS,),
+    "incremental": (scan.INCREMENTAL_BETWEEN, scan.INCREMENTAL_BETWEEN_TIMESTAMP, scan.INCREMENTAL_TO_AUTO_TAG),
 }
 """Scan modes with their options, of which each takes exactly one; the first one with a given option is the default."""
 
@@ -38,7 +23,7 @@ _ALL = tuple(option for options in _MODE_OPTIONS.values() for option in options)
 
 def start_mode(options: TableOptions) -> str:
     """The scan mode, by ``scan.mode`` or else by the given options."""
-    mode = options.get(SCAN_MODE)
+    mode = options.get(scan.SCAN_MODE)
     if mode != "default":
         return "latest-full" if mode == "full" else mode
     return next((m for m, of_mode in _MODE_OPTIONS.items() if any(options.has(o) for o in of_mode)), "latest-full")
@@ -48,16 +33,16 @@ def scan_starts(options: Mapping[str, str]) -> Iterator[PaimonError]:
     """An error for each option that contradicts another about the start of a read."""
     typed = TableOptions(options)
     mode = start_mode(typed)
-    wanted = (SCAN_SNAPSHOT_ID,) if mode == "from-snapshot-full" else _MODE_OPTIONS.get(mode, ())
+    wanted = (scan.SCAN_SNAPSHOT_ID,) if mode == "from-snapshot-full" else _MODE_OPTIONS.get(mode, ())
     given = [option for option in wanted if typed.has(option)]
     if wanted and len(given) != 1:
         yield conflict(
-            SCAN_MODE,
+            scan.SCAN_MODE,
             f"'{mode}' requires exactly one of {quoted_list(o.key for o in wanted)}, but {len(given)} are set.",
         )
     for option in _ALL:
         if typed.has(option) and option not in wanted:
-            reason = f"'{given[0].key}'" if given else f"'{SCAN_MODE.key}' = '{mode}'"
+            reason = f"'{given[0].key}'" if given else f"'{scan.SCAN_MODE.key}' = '{mode}'"
             yield conflict(option, f"cannot be combined with {reason}.", "Leave one of them out.")
 
 
@@ -68,7 +53,9 @@ def read_starts(table: Definition) -> Iterator[PaimonError]:
 
 def branches(table: Definition) -> Iterator[PaimonError]:
     """A table has a fallback branch or a primary branch, not both."""
-    if table.options.get(SCAN_FALLBACK_BRANCH) and table.options.get(SCAN_PRIMARY_BRANCH):
+    if table.options.get(scan.SCAN_FALLBACK_BRANCH) and table.options.get(scan.SCAN_PRIMARY_BRANCH):
         yield conflict(
-            SCAN_FALLBACK_BRANCH, f"cannot be combined with '{SCAN_PRIMARY_BRANCH.key}'.", "Leave one of them out."
+            scan.SCAN_FALLBACK_BRANCH,
+            f"cannot be combined with '{scan.SCAN_PRIMARY_BRANCH.key}'.",
+            "Leave one of them out.",
         )

@@ -16,8 +16,9 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, Target, hash_indexes
+from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, hash_indexes
 from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.writers import Target
 
 
 class BucketMode(ABC):
@@ -85,15 +86,14 @@ class WriteState:
     def sequences(self) -> Mapping[Target, int]:
         """The max sequence number by partition and bucket."""
         grouped = self.files.group_by(["partition", "bucket"]).aggregate([("max_sequence_number", "max")])
-        columns = [grouped[c].to_pylist() for c in ("partition", "bucket", "max_sequence_number_max")]
-        return {(p, b): s for p, b, s in zip(*columns, strict=True)}
+        return {(g["partition"], g["bucket"]): g["max_sequence_number_max"] for g in grouped.to_pylist()}
 
     @cached_property
     def bucket_numbers(self) -> Mapping[bytes, int]:
         """The number of buckets by partition, from its files; without partitions whose number is not fixed."""
         fixed = self.files.filter(pc.greater(self.files["total_buckets"], 0))
         grouped = fixed.group_by("partition").aggregate([("total_buckets", "max")])
-        return dict(zip(grouped["partition"].to_pylist(), grouped["total_buckets_max"].to_pylist(), strict=True))
+        return {g["partition"]: g["total_buckets_max"] for g in grouped.to_pylist()}
 
     @cached_property
     def row_counts(self) -> Mapping[Target, int]:
@@ -101,15 +101,11 @@ class WriteState:
 
         Unmerged rows of one key count each, so a bucket may have fewer keys.
         """
-        columns = ["row_count", "delete_row_count"]
-        filled = self.files.set_column(
-            self.files.column_names.index("delete_row_count"),
-            "delete_row_count",
-            pc.fill_null(self.files["delete_row_count"], 0),
-        )
-        grouped = filled.group_by(["partition", "bucket"]).aggregate([(c, "sum") for c in columns])
-        found = [grouped[c].to_pylist() for c in ("partition", "bucket", *(f"{c}_sum" for c in columns))]
-        return {(p, b): max(0, rows - 2 * deletes) for p, b, rows, deletes in zip(*found, strict=True)}
+        sums = [("row_count", "sum"), ("delete_row_count", "sum")]
+        return {
+            (g["partition"], g["bucket"]): max(0, g["row_count_sum"] - 2 * (g["delete_row_count_sum"] or 0))
+            for g in self.files.group_by(["partition", "bucket"]).aggregate(sums).to_pylist()
+        }
 
     @cached_property
     def hash_indexes(self) -> Mapping[Target, HashIndexFile]:

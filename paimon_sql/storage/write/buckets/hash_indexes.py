@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +12,10 @@ from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.format.metadata.index_files import read_hash_index
 from paimon_sql.format.metadata.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.staging.proposal import Proposal
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
-
-Target = tuple[bytes, int]
+from paimon_sql.storage.write.writers import Target
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def hash_indexes(table: Table, snapshot: Snapshot | None) -> dict[Target, HashIn
 
 
 def check_hash_indexes(
-    table: Table, latest: Snapshot | None, seen: dict[Target, HashIndexFile], partitions: Collection[bytes]
+    table: Table, seen: Mapping[Target, HashIndexFile], partitions: Collection[bytes], proposal: Proposal
 ) -> None:
     """Check that the hash indexes of some partitions did not change since a writer read them.
 
@@ -78,16 +78,15 @@ def check_hash_indexes(
 
     Args:
         table: the table.
-        latest: the base snapshot of the commit.
         seen: the hash indexes that the writer read.
         partitions: the partitions that it wrote to.
+        proposal: the commit.
 
     Raises:
         CommitConflictError: they changed.
     """
-    wanted = frozenset(partitions)
-    now = {t: i.file.file_name for t, i in hash_indexes(table, latest).items() if t[0] in wanted}
-    then = {t: i.file.file_name for t, i in seen.items() if t[0] in wanted}
+    now = {t: i.file.file_name for t, i in hash_indexes(table, proposal.latest).items() if t[0] in partitions}
+    then = {t: i.file.file_name for t, i in seen.items() if t[0] in partitions}
     if now != then:
         partition = next(iter(dict(now.items() ^ then.items())))[0]
         path = table.locations.partition(partition)

@@ -33,8 +33,8 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.changelog_producers.none import NoChangelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.settings import FileNamer, WriteSettings
+from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.settings import WriteSettings
 from paimon_sql.storage.write.task import WriteLayout
 from paimon_sql.storage.write.writers import as_stored
 
@@ -68,14 +68,13 @@ class RescaleTask:
         # The rows do not change, so there is no changelog; the option also affects how rows are merged.
         quiet = self.table.with_options({CHANGELOG_PRODUCER.key: NoChangelog.name})
         writer = WriteLayout.of(quiet).writer(quiet, {}, router)
-        try:
+        with aborted_on_error(writer):
             for batch in self._rows():
                 writer.write_stored(batch)
             messages = writer.close()
-            return self._settled(messages) if self.table.schema.has_key else self._numbered(messages)
-        except BaseException:
-            writer.abort()
-            raise
+            if self.table.schema.has_key:
+                return self._settled(messages)
+            return [replace(m, total_buckets=self.total_buckets) for m in messages]
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """The rows, with their kinds in primary-key tables."""
@@ -89,16 +88,15 @@ class RescaleTask:
             for batch in ReadTask(self.table, split, with_kinds if has_deletes else names).batches():
                 yield with_inserts(batch, with_kinds) if keyed and not has_deletes else batch
 
-    def _numbered(self, messages: list[CommitMessage]) -> list[CommitMessage]:
-        return [CommitMessage(m.partition, m.bucket, self.total_buckets, new_files=m.new_files) for m in messages]
-
     def _settled(self, messages: list[CommitMessage]) -> list[CommitMessage]:
         """The files of each bucket as one sorted run on the max level."""
         written: dict[int, list[DataFileMeta]] = {}
         for m in messages:
             written.setdefault(m.bucket, []).extend(m.new_files)
-        done = {bucket: self._one_run(bucket, tuple(files)) for bucket, files in written.items()}
-        return [CommitMessage(self.partition, b, self.total_buckets, new_files=files) for b, files in done.items()]
+        return [
+            CommitMessage(self.partition, bucket, self.total_buckets, new_files=self._one_run(bucket, tuple(files)))
+            for bucket, files in written.items()
+        ]
 
     def _one_run(self, bucket: int, files: tuple[DataFileMeta, ...]) -> tuple[DataFileMeta, ...]:
         level = max_level(self.table.options)
@@ -120,7 +118,6 @@ class RescaleTask:
             settings,
             self.partition,
             bucket,
-            namer=FileNamer(settings.file_prefix),
             level=level,
             source=FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT,
         )
@@ -178,8 +175,7 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
 
 def rescaled(table: Table, plan: RescalePlan, executor: Executor) -> list[CommitMessage]:
     """Run a plan; return the messages that replace its files. On an error all new files are deleted."""
-    answers = gather(table, executor.run(plan.tasks), lambda written: written)
-    return [message for written in answers for message in written]
+    return [m for written in gather(table, executor.run(plan.tasks), lambda ms: ms) for m in written]
 
 
 def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> list[CommitMessage]:

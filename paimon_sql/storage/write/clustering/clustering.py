@@ -83,35 +83,35 @@ def clustering_of_writes(table: Table) -> Clustering | None:
     return clustering_of(table)
 
 
-def order_columns(table: Table, names: Sequence[str], asked_by: str) -> tuple[str, ...]:
+def order_columns(table: Table, names: Sequence[str], origin: str) -> tuple[str, ...]:
     """The distinct columns to order by, as the table spells them.
 
     Args:
         table: the table.
         names: the columns.
-        asked_by: the argument or option that names them, for messages.
+        origin: the argument or option that names them, for messages.
 
     Raises:
         InvalidInputError: a column does not exist, is a partition column or has no order, or there are none.
     """
     spelled = {name.lower(): name for name in table.schema.names} | {name: name for name in table.schema.names}
     found = []
-    for asked in names:
-        name = spelled.get(asked) or spelled.get(asked.lower())
+    for given in names:
+        name = spelled.get(given) or spelled.get(given.lower())
         if name is None:
             raise InvalidInputError(
-                f"{table.name} has no column {asked} to order by.", remedy=f"It has {', '.join(table.schema.names)}."
+                f"{table.name} has no column {given} to order by.", remedy=f"It has {', '.join(table.schema.names)}."
             )
         if name in table.schema.partition_keys:
             raise InvalidInputError(
-                f"{asked_by} names {name}, which is the same in all rows of a partition.", remedy="Leave it out."
+                f"{origin} names {name}, which is the same in all rows of a partition.", remedy="Leave it out."
             )
         kind = table.schema.field(name).type
         if not is_ordered(arrow_type(kind)):
-            raise InvalidInputError(f"{asked_by} names {name}, but {kind} has no order.", remedy="Name another column.")
+            raise InvalidInputError(f"{origin} names {name}, but {kind} has no order.", remedy="Name another column.")
         found.append(name)
     if not found:
-        raise InvalidInputError(f"{asked_by} names no column.", remedy=f"Use {asked_by} => 'a,b'.")
+        raise InvalidInputError(f"{origin} names no column.", remedy=f"Use {origin} => 'a,b'.")
     return tuple(dict.fromkeys(found))
 
 

@@ -15,9 +15,7 @@ _SPILLED_BATCH = 1024 * 1024
 
 
 def sorted_rows(
-    batches: Iterable[pa.RecordBatch],
-    keys: Callable[[pa.Table], list[pa.Array]],
-    memory: int,
+    batches: Iterable[pa.RecordBatch], keys: Callable[[pa.Table], list[pa.Array]], memory: int
 ) -> Iterator[pa.RecordBatch]:
     """Sort rows by their keys; the sort is stable.
 

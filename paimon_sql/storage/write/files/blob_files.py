@@ -6,13 +6,7 @@ import pyarrow as pa
 
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.format.statistics.column_statistics import (
-    EMPTY_ROW,
-    EMPTY_STATS,
-    StatsCollector,
-    StatsMode,
-    StoredStats,
-)
+from paimon_sql.format.statistics.column_statistics import StatsCollector, StatsMode, StoredStats
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_formats.blob.writer import BlobWriter
@@ -107,15 +101,9 @@ class BlobColumnWriter:
                 file_name=current.path.rpartition("/")[2],
                 file_size=size,
                 row_count=current.rows,
-                min_key=EMPTY_ROW,
-                max_key=EMPTY_ROW,
-                key_stats=EMPTY_STATS,
                 value_stats=stats,
-                # 0 is replaced by the id of the new snapshot.
-                min_sequence_number=0,
-                max_sequence_number=0,
+                # The sequence numbers are 0, which is replaced by the id of the new snapshot.
                 schema_id=self._table.schema.id,
-                level=0,
                 creation_time_millis=wall_clock_millis(),
                 delete_row_count=0,
                 file_source=self._source,

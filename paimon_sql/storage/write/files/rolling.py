@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +56,7 @@ _STEP_BYTES = 16 * 1024 * 1024
 
 
 class RollingWriter:
-    """Writes rows to data files of one bucket and level.
+    """Writes rows to data files of one bucket and level (Paimon: `RollingFileWriter`).
 
     Batches have the columns of the data files, system columns included; in primary-key tables they are sorted by key.
 
@@ -65,7 +67,7 @@ class RollingWriter:
         bucket: the bucket.
         level: the level of the files in the LSM tree, 0 for append tables.
         source: whether the rows are new or rewritten.
-        namer: names the files.
+        namer: names the files; by default a new one.
         first_sequence: the sequence number of the first row, for tables whose rows carry none.
         row_group: the max bytes of rows that a new file holds in memory; None for the default.
         copies_blobs: whether rows have descriptors of the table's own blobs, which are copied.
@@ -78,7 +80,7 @@ class RollingWriter:
         partition: bytes,
         bucket: int,
         *,
-        namer: FileNamer,
+        namer: FileNamer | None = None,
         level: int = 0,
         source: FileSource = FileSource.APPEND,
         first_sequence: int = 0,
@@ -91,7 +93,7 @@ class RollingWriter:
         self._bucket = bucket
         self._level = level
         self._source = source
-        self._namer = namer
+        self._namer = namer or FileNamer(settings.file_prefix)
         self._next_sequence = first_sequence
         self._max_rows = settings.max_file_rows if source is FileSource.APPEND else sys.maxsize
         self._row_group = row_group
@@ -103,13 +105,15 @@ class RollingWriter:
         self._keys = table.schema.key_fields
         self._codec = RowCodec([f.type for f in self._keys])
         self._blobs = [
-            BlobColumnWriter(table, settings, f, partition, bucket, namer=namer, source=source, copies=copies_blobs)
+            BlobColumnWriter(
+                table, settings, f, partition, bucket, namer=self._namer, source=source, copies=copies_blobs
+            )
             for f in settings.blob_fields
         ]
         self._vectors: RollingWriter | None = None
         if settings.vectors is not None:
             self._vectors = RollingWriter(
-                table, settings.vectors, partition, bucket, namer=namer, source=source, row_group=row_group
+                table, settings.vectors, partition, bucket, namer=self._namer, source=source, row_group=row_group
             )
             self._vector_names = [f.name for f in settings.vectors.stored_fields]
 
@@ -138,11 +142,6 @@ class RollingWriter:
             self._finish(self._open)
 
     def close(self) -> list[DataFileMeta]:
-        """Close the open file; return all files in the order of writing."""
-        self.finish()
-        return self._done
-
-    def taken(self) -> list[DataFileMeta]:
         """Close the open file; return the files since the last call, in the order of writing."""
         self.finish()
         done, self._done = self._done, []
@@ -170,13 +169,11 @@ class RollingWriter:
 
     def _begin(self) -> _OpenFile:
         s = self._settings
-        extension = data_extension(
-            s.file_format(self._level), s.compression(self._level), with_compression=s.compression_in_name
-        )
+        kind, compression = s.file_format(self._level), s.compression(self._level)
+        extension = data_extension(kind, compression, with_compression=s.compression_in_name)
         name = self._namer.next(f"{s.mark}{extension}")
         directory = self._table.locations.bucket(self._partition, self._bucket)
         path = f"{directory}/{name}" if self._external_path is None else self._external_path(name)
-        kind = s.file_format(self._level)
         keys = self._keys if s.thin else [key_field(f) for f in self._keys]
         options = self._table.schema.options
         row_group = self._row_group()
@@ -190,7 +187,7 @@ class RollingWriter:
                 path,
                 s.stored_fields,
                 options,
-                compression=s.compression(self._level),
+                compression=compression,
                 history=self._history,
             ),
             key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
@@ -230,7 +227,7 @@ class RollingWriter:
             current.high_sequence = high if current.high_sequence is None else max(high, current.high_sequence)
 
     def _key(self, batch: pa.RecordBatch, row: int) -> bytes:
-        return self._codec.encode(_values(batch, [f.name for f in self._keys], row))
+        return self._codec.encode([_plain(batch.column(f.name).slice(row, 1)) for f in self._keys])
 
     def _finish(self, current: _OpenFile) -> None:
         size = current.writer.close()
@@ -273,7 +270,7 @@ class RollingWriter:
         for writer in self._blobs:
             self._done += writer.finish()
         if self._vectors is not None:
-            self._done += self._vectors.taken()
+            self._done += self._vectors.close()
         self._open = None
 
     def _indexes(self, current: _OpenFile) -> tuple[bytes | None, tuple[str, ...]]:
@@ -287,10 +284,6 @@ class RollingWriter:
         return None, (file_index_name(current.name),)
 
 
-def _values(batch: pa.RecordBatch, names: Sequence[str], row: int) -> list[object]:
-    return [_plain(batch.column(name).slice(row, 1)) for name in names]
-
-
 def _plain(one: pa.Array) -> object:
     kind = one.type
     if pa.types.is_timestamp(kind):
@@ -301,15 +294,30 @@ def _plain(one: pa.Array) -> object:
     return one[0].as_py()
 
 
+class Abortable(Protocol):
+    """A writer of files."""
+
+    def abort(self) -> None:
+        """Delete all files that were written."""
+
+
+@contextmanager
+def aborted_on_error(*writers: Abortable) -> Iterator[None]:
+    """Abort all writers if the block fails or is interrupted."""
+    try:
+        yield
+    except BaseException:
+        for writer in writers:
+            writer.abort()
+        raise
+
+
 def write_all(writer: RollingWriter, batches: Iterable[pa.RecordBatch]) -> list[DataFileMeta]:
     """Write all batches and close; on an error all written files are deleted."""
-    try:
+    with aborted_on_error(writer):
         for batch in batches:
             writer.write(batch)
         return writer.close()
-    except BaseException:
-        writer.abort()
-        raise
 
 
 class FileIndexes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from paimon_sql.errors import InvalidOptionError, PaimonError
+from paimon_sql.errors import PaimonError
 from paimon_sql.format.iceberg.manifests import ROW_LINEAGE
 from paimon_sql.format.iceberg.schemas import iceberg_field
 from paimon_sql.format.options import Option
@@ -37,6 +37,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.parquet.variants import given_shapes
 from paimon_sql.storage.file_formats.registry import file_format, formats
 from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid
+from paimon_sql.storage.schema.validation.all_tables import errors_of
 from paimon_sql.storage.table.data_file_paths import external_placement
 
 _SHREDDED_COMPRESSIONS = ("none", "uncompressed", "lz4", "zstd")
@@ -65,7 +66,7 @@ def columns_in_data_files(table: Definition) -> list[t.DataField]:
 
 def shared_shredding(table: Definition) -> Iterator[PaimonError]:
     """Maps with shared shredding have string keys, and supported values, formats and compressions."""
-    shredded: list[tuple[Option[str], t.DataField]] = []
+    shredded: list[t.DataField] = []
     for names, layout in table.options.matching(FIELD_MAP_STORAGE_LAYOUT):
         field = table.columns.get(names[0])
         key = FIELD_MAP_STORAGE_LAYOUT.for_name(*names)
@@ -74,7 +75,7 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
         if not isinstance(field.type, t.MapType):
             yield conflict(key, f"is for maps, and column '{field.name}' is {field.type.sql()}.")
         elif layout == "shared-shredding":
-            shredded.append((FIELD_MAP_STORAGE_LAYOUT, field))
+            shredded.append(field)
             if not isinstance(field.type.key, t.CharType | t.VarCharType) or field.type.key.nullable:
                 yield conflict(
                     key, f"needs a map with keys STRING NOT NULL, and column '{field.name}' is {field.type.sql()}."
@@ -83,7 +84,7 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
                 yield conflict(key, f"is not for the blobs or vectors of column '{field.name}'.")
     if not shredded:
         return
-    layout_key = FIELD_MAP_STORAGE_LAYOUT.for_name(shredded[0][1].name)
+    layout_key = FIELD_MAP_STORAGE_LAYOUT.for_name(shredded[0].name)
     if any(holds(f.type, (t.VariantType, t.MultisetType)) for f in table.schema.fields):
         yield conflict(layout_key, "cannot be combined with columns of type VARIANT or MULTISET.")
     if table.bucket == -2:
@@ -110,10 +111,7 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
 
 def variant_shredding(table: Definition) -> Iterator[PaimonError]:
     """The shredding schema of variants is unambiguous, and ratios are between 0 and 1."""
-    try:
-        given_shapes(table.options)
-    except InvalidOptionError as error:
-        yield error
+    yield from errors_of(lambda: given_shapes(table.options))
     min_ratio = table.options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO)
     retained_ratio = table.options.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO)
     if not 0 <= min_ratio <= 1:
@@ -162,10 +160,7 @@ def data_directory(table: Definition) -> Iterator[PaimonError]:
 
 def external_paths(table: Definition) -> Iterator[PaimonError]:
     """The strategy of external paths is valid."""
-    try:
-        external_placement(table.options)
-    except InvalidOptionError as error:
-        yield error
+    yield from errors_of(lambda: external_placement(table.options))
 
 
 def iceberg_readers(table: Definition) -> Iterator[PaimonError]:

@@ -9,15 +9,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.file_index.declared import split_name, value_type
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
-from paimon_sql.format.options.table.index import (
-    DELETION_VECTORS_ENABLED,
-    DELETION_VECTORS_MERGE_ON_READ,
-    FILE_INDEX_COLUMNS,
-    FILE_INDEX_PROPERTY,
-    PK_FULL_TEXT_INDEX_COLUMNS,
-    PK_MULTIVALUE_INDEX_COLUMNS,
-    PK_VECTOR_INDEX_COLUMNS,
-)
+from paimon_sql.format.options.table import index
 from paimon_sql.format.options.table.merge_engine import FIELD_MAP_STORAGE_LAYOUT
 from paimon_sql.format.options.values import TableOptions, comma_separated
 from paimon_sql.format.schema import types as t
@@ -32,8 +24,8 @@ _DISTANCES = ("l2", "cosine", "inner_product")
 def file_indexes(table: Definition) -> Iterator[PaimonError]:
     """File indexes are of a known kind that supports their columns' types, and settings are of declared indexes."""
     declared: set[tuple[str, str]] = set()
-    for (kind,), columns in table.options.matching(FILE_INDEX_COLUMNS):
-        key = FILE_INDEX_COLUMNS.for_name(kind)
+    for (kind,), columns in table.options.matching(index.FILE_INDEX_COLUMNS):
+        key = index.FILE_INDEX_COLUMNS.for_name(kind)
         if kind not in KINDS:
             yield conflict(key, f"has the unknown file index type '{kind}'.", f"Use one of {', '.join(KINDS)}.")
             continue
@@ -56,16 +48,16 @@ def file_indexes(table: Definition) -> Iterator[PaimonError]:
 
 def _index_settings(table: Definition, declared: set[tuple[str, str]]) -> Iterator[PaimonError]:
     settings: dict[tuple[str, str], dict[str, str]] = {}
-    for names, value in table.options.matching(FILE_INDEX_PROPERTY):
+    for names, value in table.options.matching(index.FILE_INDEX_PROPERTY):
         kind, column, setting = names
         if kind not in KINDS:
             continue
-        key = FILE_INDEX_PROPERTY.for_name(*names)
+        key = index.FILE_INDEX_PROPERTY.for_name(*names)
         if (kind, column) not in declared:
             yield conflict(
                 key,
                 f"sets an index of column '{column}' that is not declared.",
-                f"Name the column in '{FILE_INDEX_COLUMNS.for_name(kind)}'.",
+                f"Name the column in '{index.FILE_INDEX_COLUMNS.for_name(kind)}'.",
             )
             continue
         option = next((o for o in KINDS[kind].settings if o.key == setting), None)
@@ -77,7 +69,7 @@ def _index_settings(table: Definition, declared: set[tuple[str, str]]) -> Iterat
         settings.setdefault((kind, column), {})[setting] = value or ""
     for (kind, column), values in settings.items():
         if (problem := KINDS[kind].check(TableOptions(values))) is not None:
-            yield conflict(FILE_INDEX_PROPERTY.for_name(kind, column, next(iter(values))), f"{problem}.")
+            yield conflict(index.FILE_INDEX_PROPERTY.for_name(kind, column, next(iter(values))), f"{problem}.")
 
 
 def table_indexes(table: Definition) -> Iterator[PaimonError]:
@@ -93,12 +85,12 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
             owners[name] = option.key
         if not table.has_key:
             yield conflict(option, "is for tables with a primary key.", "Define one.")
-        searched = option in (PK_VECTOR_INDEX_COLUMNS, PK_FULL_TEXT_INDEX_COLUMNS)
-        vectors = table.is_on(DELETION_VECTORS_ENABLED)
+        searched = option in (index.PK_VECTOR_INDEX_COLUMNS, index.PK_FULL_TEXT_INDEX_COLUMNS)
+        vectors = table.is_on(index.DELETION_VECTORS_ENABLED)
         if not vectors and not (searched and engine_of(table.options).keeps_first):
-            yield conflict(option, f"needs '{DELETION_VECTORS_ENABLED.key}' = 'true'.")
-        if vectors and table.is_on(DELETION_VECTORS_MERGE_ON_READ):
-            yield conflict(option, f"needs '{DELETION_VECTORS_MERGE_ON_READ.key}' = 'false'.")
+            yield conflict(option, f"needs '{index.DELETION_VECTORS_ENABLED.key}' = 'true'.")
+        if vectors and table.is_on(index.DELETION_VECTORS_MERGE_ON_READ):
+            yield conflict(option, f"needs '{index.DELETION_VECTORS_MERGE_ON_READ.key}' = 'false'.")
         if table.bucket == -1:
             yield conflict(option, "needs fixed or postponed buckets.", "Set 'bucket' to a number above 0, or to -2.")
         if table.is_on(PK_CLUSTERING_OVERRIDE):
@@ -109,21 +101,21 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
 
 
 def _searched_types(table: Definition) -> Iterator[PaimonError]:
-    for name in table.names_of(PK_FULL_TEXT_INDEX_COLUMNS):
+    for name in table.names_of(index.PK_FULL_TEXT_INDEX_COLUMNS):
         if name in table.columns and not isinstance(table.columns[name].type, _STRINGS):
-            yield conflict(PK_FULL_TEXT_INDEX_COLUMNS, f"names '{name}', which is not a string.")
-    for name in table.names_of(PK_MULTIVALUE_INDEX_COLUMNS):
+            yield conflict(index.PK_FULL_TEXT_INDEX_COLUMNS, f"names '{name}', which is not a string.")
+    for name in table.names_of(index.PK_MULTIVALUE_INDEX_COLUMNS):
         if name in table.columns and not isinstance(table.columns[name].type, t.ArrayType):
-            yield conflict(PK_MULTIVALUE_INDEX_COLUMNS, f"names '{name}', which is not an array.")
-    for name in table.names_of(PK_VECTOR_INDEX_COLUMNS):
+            yield conflict(index.PK_MULTIVALUE_INDEX_COLUMNS, f"names '{name}', which is not an array.")
+    for name in table.names_of(index.PK_VECTOR_INDEX_COLUMNS):
         kind = table.columns[name].type if name in table.columns else None
         if kind is not None and not (isinstance(kind, t.VectorType) and isinstance(kind.element, t.FloatType)):
             yield conflict(
-                PK_VECTOR_INDEX_COLUMNS, f"names '{name}' of type {kind.sql()}.", "It must be a VECTOR<FLOAT>."
+                index.PK_VECTOR_INDEX_COLUMNS, f"names '{name}' of type {kind.sql()}.", "It must be a VECTOR<FLOAT>."
             )
         type_key, metric_key = f"fields.{name}.pk-vector.index.type", f"fields.{name}.pk-vector.distance.metric"
         if not table.schema.options.get(type_key, "").strip():
-            yield conflict(PK_VECTOR_INDEX_COLUMNS, f"needs '{type_key}'.")
+            yield conflict(index.PK_VECTOR_INDEX_COLUMNS, f"needs '{type_key}'.")
         metric = table.schema.options.get(metric_key, "l2")
         if metric not in _DISTANCES:
             yield conflict(metric_key, f"cannot be '{metric}'.", f"Use one of {', '.join(_DISTANCES)}.")

@@ -1,11 +1,4 @@
-"""Assigners of dynamic buckets: existing keys stay in their bucket, new keys get one with room or a new one.
-
-Assigners run in parallel, each with its own buckets: assigner partition ``i`` of ``n`` opens the buckets ``i``,
-``i + n``, ``i + 2n`` and so on, so that no two open the same bucket.
-
-Keys are identified by their hash. The hash indexes of a partition are read with its first row, and only the hashes of
-assigner partitions with rows are kept: 6 bytes of memory per key.
-"""
+"""Assigners of dynamic buckets: existing keys stay in their bucket, new keys get one with room or a new one."""
 
 from __future__ import annotations
 
@@ -17,11 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
 from paimon_sql.format.rows.bucket_functions import row_hash
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile
+from paimon_sql.storage.write.writers import Target
 
 MAX_BUCKETS = 32767
 """The max number of buckets: readers of hash indexes store bucket numbers in 16 bits."""
@@ -29,13 +25,15 @@ MAX_BUCKETS = 32767
 
 @dataclass
 class AssignerPartition:
-    """The share of a partition's buckets that one writer assigns (Paimon: Dynamic Bucket).
+    """The share of a partition's buckets that one writer assigns (Paimon: `PartitionIndex`).
+
+    Share ``i`` of ``n`` opens the buckets ``i``, ``i + n``, ``i + 2n`` and so on, so that no two writers open the same.
 
     Attributes:
         number: the index of this share.
         count: the number of shares.
         target: the number of keys in a bucket at which the next one is opened.
-        max_buckets: the max number of buckets of the partition, at least ``lanes``; -1 for no limit.
+        max_buckets: the max number of buckets of the partition, at least ``count``; -1 for no limit.
         counts: the number of keys by bucket.
     """
 
@@ -44,6 +42,12 @@ class AssignerPartition:
     target: int
     max_buckets: int = -1
     counts: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: TableOptions, number: int, count: int) -> AssignerPartition:
+        """A share without buckets, by a table's options."""
+        target, max_buckets = options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM), options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+        return cls(number, count, max(1, target), max_buckets)
 
     def place(self, keys: int) -> npt.NDArray[np.int32]:
         """Assign buckets to new keys, in their order, and count them.
@@ -99,21 +103,20 @@ _Known = tuple[Hashes, npt.NDArray[np.int16]]
 
 
 class HashAssigner:
-    """Assigns rows to dynamic buckets by the hash of their keys.
+    """Assigns rows to dynamic buckets by the hash of their keys (Paimon: `HashBucketAssigner`).
+
+    The hash indexes of a partition are read with its first row, and only the hashes of assigner partitions with rows
+    are kept: 6 bytes of memory per key.
 
     Args:
         table: the table.
         index: the hash indexes before the write; empty if the rows replace all others.
-        lanes: the number of assigner partitions; all rows of one must be given to the same assigner.
-        target: the number of keys in a bucket at which the next one is opened.
-        most: the max number of buckets of a partition; -1 for no limit.
+        assigners: the number of assigner partitions; all rows of one must be given to the same assigner.
     """
 
-    def __init__(
-        self, table: Table, index: Mapping[tuple[bytes, int], HashIndexFile], lanes: int, target: int, most: int
-    ) -> None:
+    def __init__(self, table: Table, index: Mapping[Target, HashIndexFile], assigners: int) -> None:
         self._table = table
-        self._lanes, self._target, self._most = lanes, target, most
+        self._assigners = assigners
         self._files: dict[bytes, list[tuple[int, HashIndexFile]]] = {}
         for (partition, bucket), file in index.items():
             self._files.setdefault(partition, []).append((bucket, file))
@@ -127,11 +130,11 @@ class HashAssigner:
             return buckets
         hashes = key_hashes(self._table.schema, batch)
         partitions, codes = self._router.partitions_of(batch)
-        groups = codes * self._lanes + assigner_partition_of(hashes, self._lanes)
+        groups = codes * self._assigners + assigner_partition_of(hashes, self._assigners)
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         for rows in np.split(order, starts[1:]):
-            code, number = divmod(int(groups[rows[0]]), self._lanes)
+            code, number = divmod(int(groups[rows[0]]), self._assigners)
             buckets[rows] = self._assigner_partition(partitions[code], number, groups, code).assign(hashes[rows])
         return buckets
 
@@ -140,7 +143,7 @@ class HashAssigner:
     ) -> _KnownAssignerPartition:
         known = self._known.setdefault(partition, {})
         if number not in known:
-            present = np.unique(groups[groups // self._lanes == code] % self._lanes)
+            present = np.unique(groups[groups // self._assigners == code] % self._assigners)
             self._load(partition, [n for n in present.tolist() if n not in known], known)
         return known[number]
 
@@ -149,13 +152,14 @@ class HashAssigner:
         found: dict[int, list[_Known]] = {n: [] for n in numbers}
         for bucket, file in files:
             hashes = file.read(self._table)
-            owners = assigner_partition_of(hashes, self._lanes)
+            owners = assigner_partition_of(hashes, self._assigners)
             for number in numbers:
                 theirs = hashes[owners == number]
                 found[number].append((theirs, np.full(len(theirs), bucket, np.int16)))
         for number, parts in found.items():
-            counts = {bucket: file.rows for bucket, file in files if file.counts and bucket % self._lanes == number}
-            share = AssignerPartition(number, self._lanes, self._target, self._most, counts)
+            counts = {bucket: file.rows for bucket, file in files if file.counts and bucket % self._assigners == number}
+            share = AssignerPartition.of(self._table.options, number, self._assigners)
+            share.counts |= counts
             known[number] = _KnownAssignerPartition(share, parts)
 
 
@@ -206,6 +210,6 @@ def key_hashes(schema: TableSchema, batch: pa.RecordBatch) -> Hashes:
     return row_hash([batch.column(f.name) for f in fields], [f.type for f in fields])
 
 
-def assigner_partition_of(hashes: Hashes, lanes: int) -> npt.NDArray[np.int64]:
+def assigner_partition_of(hashes: Hashes, assigners: int) -> npt.NDArray[np.int64]:
     """The assigner partition of each key: the remainder of the absolute value of its hash."""
-    return np.abs(hashes.astype(np.int64)) % lanes
+    return np.abs(hashes.astype(np.int64)) % assigners

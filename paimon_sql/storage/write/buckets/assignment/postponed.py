@@ -1,32 +1,23 @@
-"""Postponed buckets: the number of real buckets of their partitions, and the distribution of their rows to these.
-
-The postponed files of a partition are divided, in the order of their writes, into pieces that are processed in
-parallel: each piece becomes sorted files of level 0 in the real buckets. Sequence numbers continue after the rows of
-the pieces before, so that later rows are newer.
-"""
+"""Postponed buckets: the number of real buckets of their partitions, and the distribution of their rows to these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.table.bucket import (
-    POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM,
-    POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR,
-    POSTPONE_DEFAULT_BUCKET_NUM,
-    POSTPONE_TARGET_ROW_NUM_PER_BUCKET,
-    POSTPONE_TARGET_SIZE_PER_BUCKET,
-)
+from paimon_sql.format.options.table import bucket
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.scan.postponed import order
+from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
+from paimon_sql.storage.write.files.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter, Target
 
 
@@ -39,8 +30,8 @@ class Amount:
 
     def buckets(self, options: TableOptions) -> int:
         """The number of buckets that these rows need, at least one."""
-        rows: int | None = options.get(POSTPONE_TARGET_ROW_NUM_PER_BUCKET)
-        target = rows or options.get(POSTPONE_TARGET_SIZE_PER_BUCKET)
+        rows: int | None = options.get(bucket.POSTPONE_TARGET_ROW_NUM_PER_BUCKET)
+        target = rows or options.get(bucket.POSTPONE_TARGET_SIZE_PER_BUCKET)
         needed: int = -(-(self.rows if rows else self.size) // target)
         return max(1, needed)
 
@@ -61,7 +52,7 @@ def numbers_for_compaction(
 
     A partition keeps its number; a new one gets ``postpone.default-bucket-num``, or what its rows need.
     """
-    default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
+    default = options.get(bucket.POSTPONE_DEFAULT_BUCKET_NUM)
     return {p: known.get(p) or default or amount.buckets(options) for p, amount in waiting.items()}
 
 
@@ -73,9 +64,9 @@ def numbers_for_batch(
     A partition keeps its number unless the batch needs more by a factor of
     ``postpone.batch-write-fixed-bucket.rescale-load-factor``; a new one gets a power of two.
     """
-    default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
-    limit: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM)
-    factor: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR)
+    default = options.get(bucket.POSTPONE_DEFAULT_BUCKET_NUM)
+    limit: int = options.get(bucket.POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM)
+    factor: int = options.get(bucket.POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR)
     found = {}
     for partition, amount in batch.items():
         needed = amount.buckets(options)
@@ -119,20 +110,21 @@ class DistributeTask:
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
         writer = KeyValueWriter(self.table, self.sequences, router)
         columns = [*self.table.schema.names, VALUE_KIND.name]
-        try:
+        with aborted_on_error(writer):
             for file in self.files:
                 for batch in DataFileReader(self.table, self.partition, POSTPONE_BUCKET, file, columns).batches():
                     writer.write(batch)
             return writer.close()
-        except BaseException:
-            writer.abort()
-            raise
 
 
 def plan_distribution(
     table: Table, waiting: Iterable[ManifestEntry], totals: Mapping[bytes, int], sequences: Mapping[Target, int]
 ) -> list[DistributeTask]:
     """Plan the distribution of postponed files.
+
+    Those of a partition are divided, in the order of their writes, into pieces that are processed in parallel: each
+    piece becomes sorted files of level 0 in the real buckets. Sequence numbers continue after the rows of the pieces
+    before, so that later rows are newer.
 
     Args:
         table: the table.
@@ -146,7 +138,7 @@ def plan_distribution(
     tasks = []
     for partition, files in partitions.items():
         before = 0
-        for piece in _pieces(sorted(files, key=order)):
+        for piece in pack(sorted(files, key=order), lambda f: f.file_size, PIECE_BYTES):
             known = {(partition, b): sequences.get((partition, b), -1) + before for b in range(totals[partition])}
             tasks.append(DistributeTask(table, partition, tuple(piece), totals[partition], known))
             before += sum(f.row_count for f in piece)
@@ -190,15 +182,3 @@ def as_compaction(
         messages.append(replace(m, compact_before=before))
     table.file_io.delete_many(useless)
     return [m for m in messages if not m.is_empty()]
-
-
-def _pieces(files: Sequence[DataFileMeta]) -> list[list[DataFileMeta]]:
-    pieces: list[list[DataFileMeta]] = []
-    size = 0
-    for file in files:
-        if not pieces or size + file.file_size > PIECE_BYTES:
-            pieces.append([])
-            size = 0
-        pieces[-1].append(file)
-        size += file.file_size
-    return pieces

@@ -1,12 +1,4 @@
-"""Cross-partition upserts: locations of existing keys, and relocation of rows whose keys are in another partition.
-
-- It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
-- It keeps first rows: rows with existing keys are dropped.
-- Every other: the row is written to the partition of the old one.
-
-The key columns of the table are read bucket by bucket, merged, and filtered by the keys of the write, so that memory
-holds these and one window of the table.
-"""
+"""Cross-partition upserts: locations of existing keys, and relocation of rows whose keys are in another partition."""
 
 from __future__ import annotations
 
@@ -21,11 +13,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import entries
-from paimon_sql.format.options.table.bucket import (
-    CROSS_PARTITION_UPSERT_INDEX_TTL,
-    DYNAMIC_BUCKET_MAX_BUCKETS,
-    DYNAMIC_BUCKET_TARGET_ROW_NUM,
-)
+from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_INDEX_TTL
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND, RowKind
@@ -63,27 +51,32 @@ class _Keys:
 
 
 class Relocator:
-    """Assigns partitions and buckets to rows, and adds the deletes of keys that move.
+    """Assigns partitions and buckets to rows, and adds the deletes of keys that move (Paimon: `GlobalIndexAssigner`).
+
+    The merge engine decides what happens to a row whose key is in another partition:
+
+    - It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
+    - It keeps first rows: rows with existing keys are dropped.
+    - Every other: the row is written to the partition of the old one.
 
     Args:
         table: the table.
         counts: the number of rows by bucket.
-        lane: the index of this relocator's assigner partition, whose buckets get new keys.
-        lanes: the number of assigner partitions.
+        number: the index of this relocator's assigner partition, whose buckets get new keys.
+        assigners: the number of assigner partitions.
     """
 
-    def __init__(self, table: Table, counts: Mapping[Target, int], lane: int, lanes: int) -> None:
+    def __init__(self, table: Table, counts: Mapping[Target, int], number: int, assigners: int) -> None:
         self._table = table
         engine = merge_engine(table.schema)
         self._kinds = RowKindReader(table, engine)
         self._router = Router(table.schema, 1)
         stays = self._first if engine.keeps_first else self._stay
         self._place = self._move if engine.moves_rows else stays
-        self._lane = AssignerPartition(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
-        self._lane.max_buckets = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
-        self._lanes: dict[bytes, AssignerPartition] = {}
+        self._without_keys = AssignerPartition.of(table.options, number, assigners)
+        self._partitions: dict[bytes, AssignerPartition] = {}
         for (partition, bucket), count in counts.items():
-            if bucket % lanes == lane:
+            if bucket % assigners == number:
                 self._of(partition).counts[bucket] = count
 
     def relocate(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -118,9 +111,7 @@ class Relocator:
         first = rows.take(pa.array(starts))
         old_bucket = pc.fill_null(first.column(OLD_BUCKET), -1).to_numpy(zero_copy_only=False)
         found = _Keys(rows, starts, of_row, first.column(OLD_PARTITION), old_bucket)
-        for part in self._place(found):
-            if part.num_rows:
-                yield part
+        yield from (part for part in self._place(found) if part.num_rows)
 
     def _move(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
         """The newest row of each key, in its own partition, and a delete of a row in another one."""
@@ -158,9 +149,7 @@ class Relocator:
         return pa.array(partitions, pa.binary()).take(pa.array(codes))
 
     def _of(self, partition: bytes) -> AssignerPartition:
-        if partition not in self._lanes:
-            self._lanes[partition] = replace(self._lane, counts={})
-        return self._lanes[partition]
+        return self._partitions.setdefault(partition, replace(self._without_keys, counts={}))
 
     def _assigned(self, partitions: pa.Array, chosen: Indices) -> npt.NDArray[np.int32]:
         """A bucket for each chosen row, as a new key of its partition; any number for the others."""
@@ -201,7 +190,10 @@ KEY_LOCATION_SCHEMA = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()
 
 @dataclass(frozen=True)
 class KeyLocationTask:
-    """Reads the keys of one bucket, filtered by ``wanted``; all if it is None."""
+    """Reads the keys of one bucket, filtered by ``wanted``; all if it is None.
+
+    The key columns are merged and filtered window by window, so that memory holds the wanted keys and one window.
+    """
 
     table: Table
     split: Split
@@ -213,8 +205,12 @@ class KeyLocationTask:
         schema = self.table.schema
         return self.split.size * len(schema.primary_keys) // len(schema.fields)
 
+    def run(self) -> pa.Table:
+        """The wanted keys with their locations."""
+        return pa.Table.from_batches(self.batches(), schema=KEY_LOCATION_SCHEMA)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The keys with their locations, as columns of ``PLACES``."""
+        """The keys with their locations, with the columns of ``KEY_LOCATION_SCHEMA``."""
         schema = self.table.schema
         for rows in ReadTask(self.table, self.split, schema.primary_keys).batches():
             keys = key_bytes(schema, rows)
@@ -224,18 +220,13 @@ class KeyLocationTask:
             yield batch if self.wanted is None else batch.filter(pc.is_in(keys, value_set=self.wanted))
 
 
-def run_key_locations(task: KeyLocationTask) -> pa.Table:
-    """The wanted keys of a task; a module-level function, so that it can be pickled."""
-    return pa.Table.from_batches(task.batches(), schema=KEY_LOCATION_SCHEMA)
-
-
 def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     """Plan the tasks that read all keys that a write does not replace.
 
     Buckets whose files are all older than ``cross-partition-upsert.index-ttl`` are skipped.
     """
     table = state.table
-    buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    buckets: dict[Target, list[DataFileMeta]] = {}
     for e in entries(state.files):
         buckets.setdefault((e.partition, e.bucket), []).append(e.file)
     deletions = deletions_of(table, state.snapshot)
@@ -245,8 +236,8 @@ def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     for (partition, bucket), files in buckets.items():
         if oldest is not None and all((f.creation_epoch_millis() or 0) < oldest for f in files):
             continue
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
-        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        keys = {f.file_name: (partition, bucket, f.file_name) for f in files}
+        theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
         sections = tuple(sections_of(table.schema, files))
         tasks.append(KeyLocationTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
     return tasks

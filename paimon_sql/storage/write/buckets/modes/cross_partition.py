@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +26,6 @@ from paimon_sql.storage.write.buckets.assignment.relocation import (
     Relocator,
     key_bytes,
     plan_key_locations,
-    run_key_locations,
 )
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
 from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
@@ -104,8 +104,8 @@ class CrossPartitionTask(WriteTask):
         relocated = rows.relocated([task.batches for task in self.key_location_tasks], self._relocated)
         return replace(self, key_location_tasks=(), located=True), by_assigned_bucket(relocated, self.table.schema)
 
-    def _relocated(self, lane: int, lanes: int, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return Relocator(self.table, self.counts, lane, lanes).relocate(rows)
+    def _relocated(self, number: int, assigners: int, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return Relocator(self.table, self.counts, number, assigners).relocate(rows)
 
     def writer(self) -> KeyValueWriter:
         return _RelocatedWriter(self.table, self.sequences, self.router())
@@ -116,18 +116,13 @@ class CrossPartitionTask(WriteTask):
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
         if self.replaces_all:
             return ()
-
-        def check(proposal: Proposal) -> None:
-            _check_base(self.table, self.base, proposal.latest)
-
+        check = partial(_check_base, self.table, self.base)
         return (Validation("no rows were written since the places of keys were looked up", check),)
 
     def _locations_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
         tasks = [replace(task, wanted=keys) for task in self.key_location_tasks]
-        return pa.concat_tables(
-            [KEY_LOCATION_SCHEMA.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)]
-        )
+        return pa.concat_tables([KEY_LOCATION_SCHEMA.empty_table(), *LocalExecutor(threads).run(tasks)])
 
 
 class _RelocatedWriter(KeyValueWriter):
@@ -137,13 +132,13 @@ class _RelocatedWriter(KeyValueWriter):
         self.write_stored(self._engine.prepare(batch))
 
 
-def _check_base(table: Table, base: Snapshot | None, latest: Snapshot | None) -> None:
+def _check_base(table: Table, base: Snapshot | None, proposal: Proposal) -> None:
     """Check that no rows were committed since a write looked up its keys.
 
     Raises:
         CommitConflictError: some were, so a key could be in two partitions.
     """
-    for snapshot in changes_since(table, base, latest):
+    for snapshot in changes_since(table, base, proposal.latest):
         if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
             raise CommitConflictError(
                 f"{table.name}: another job concurrently wrote rows (snapshot {snapshot.id} of commit user"

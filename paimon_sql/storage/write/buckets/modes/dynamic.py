@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,11 @@ from paimon_sql.format.options.table.bucket import (
     DYNAMIC_BUCKET_ASSIGNER_PARALLELISM,
     DYNAMIC_BUCKET_INITIAL_BUCKETS,
     DYNAMIC_BUCKET_MAX_BUCKETS,
-    DYNAMIC_BUCKET_TARGET_ROW_NUM,
 )
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.proposal import Validation
 from paimon_sql.storage.table.index_files import index_path, write_index_file
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.assigners import (
@@ -113,25 +113,18 @@ class DynamicTask(WriteTask):
     Attributes:
         index: the hash indexes before the write.
         appends: whether existing rows stay.
-        lanes: the number of assigner partitions; None for that of the options.
+        assigners: the number of assigner partitions; None for that of the options.
         assigned: whether rows have their bucket in ``_BUCKET`` already.
     """
 
     index: Mapping[Target, HashIndexFile] = field(default_factory=dict)
     appends: bool = True
-    lanes: int | None = None
+    assigners: int | None = None
     assigned: bool = False
 
     def assigner(self) -> HashAssigner:
         """Create an assigner; all rows of an assigner partition must be given to the same one."""
-        options = self.table.options
-        return HashAssigner(
-            self.table,
-            self.index,
-            self.lanes or assigner_count(self.table, 1),
-            max(1, options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)),
-            options.get(DYNAMIC_BUCKET_MAX_BUCKETS),
-        )
+        return HashAssigner(self.table, self.index, self.assigners or assigner_count(self.table, 1))
 
     def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
         """Bring rows to the assigners of their keys, and from there to the tasks of their buckets.
@@ -139,7 +132,7 @@ class DynamicTask(WriteTask):
         The second exchange is left out if no key has a bucket of another assigner yet.
         """
         schema, assigners = self.table.schema, assigner_count(self.table, rows.parallelism)
-        task = replace(self, lanes=assigners)
+        task = replace(self, assigners=assigners)
 
         def assigner_of(batch: pa.RecordBatch) -> Numbers:
             return assigner_partition_of(key_hashes(schema, batch), assigners)
@@ -165,11 +158,7 @@ class DynamicTask(WriteTask):
         if not self.appends:
             return ()  # concurrent commits to the replaced partitions are replaced with these
         partitions = {m.partition for m in messages}
-        seen = dict(self.index)
-
-        def check(proposal: Proposal) -> None:
-            check_hash_indexes(self.table, proposal.latest, seen, partitions)
-
+        check = partial(check_hash_indexes, self.table, self.index, partitions)
         indexes = Validation("the hash indexes are those by which buckets were assigned", check)
         return *super().validations(messages), indexes
 

@@ -1,8 +1,4 @@
-"""Postponed buckets: rows stay in a separate bucket until a compaction decides the number of real buckets.
-
-Batch writes know their number of rows. Unless ``postpone.batch-write-fixed-bucket`` is off, a statement writes its rows
-to uncommitted files, counts them, and distributes them over real buckets.
-"""
+"""Postponed buckets: rows stay in a separate bucket until a compaction decides the number of real buckets."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
-from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.options.table.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
 from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX, FILE_FORMAT, METADATA_STATS_MODE
 from paimon_sql.format.schema.schema import TableSchema
@@ -43,7 +38,7 @@ _MAX_WRITER_ID = 2**31 - 1
 
 
 class PostponeWriter(AppendWriter):
-    """Writes rows of a primary-key table to the postponed bucket.
+    """Writes rows of a primary-key table to the postponed bucket (Paimon: `PostponeBucketFileStoreWrite`).
 
     Args:
         table: the table.
@@ -128,6 +123,7 @@ class DefaultNumberTask(WriteTask):
 class StagedTask(PostponeTask):
     """Writes rows to postponed files, and distributes them over real buckets once all are counted.
 
+    This is how batch writes work, which know their number of rows, unless ``postpone.batch-write-fixed-bucket`` is off.
     ``known`` are the current numbers of buckets by partition.
     """
 
@@ -143,12 +139,7 @@ class StagedTask(PostponeTask):
         return PostponeTask(self.table, run_id=self.run_id), rows
 
     def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
-        postponed = [
-            ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
-            for m in messages
-            if m.bucket == POSTPONE_BUCKET
-            for f in m.new_files
-        ]
+        postponed = append_changes(m for m in messages if m.bucket == POSTPONE_BUCKET).entries
         with StagedFiles(self.table) as staged:
             settled = [m for m in staged.own(messages) if m.bucket != POSTPONE_BUCKET]
             totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
