@@ -146,7 +146,7 @@ mutation(
     "2",
     {
         "commit.snapshot.carried_properties._ALL": (carried_properties.LOADS,),
-        "commit.epochs._is_incomplete": _always(False),
+        "commit.snapshot.carried_properties._is_incomplete": _always(False),
     },
 )
 
@@ -193,19 +193,19 @@ mutation(
     "the identity of a table is not compared",
     "5",
     {
-        "staging.table_identity.is_same_table": _always(True),
-        "commit.snapshot.standing.is_same_table": _always(True),
+        "staging.proposal.is_same_table": _always(True),
+        "commit.snapshot.snapshot_commit.is_same_table": _always(True),
         "operations.replace_table.is_same_table": _always(True),
     },
 )
-mutation("a definition that was replaced is not noticed", "5, 11", {"staging.table_identity.descends": _always(True)})
+mutation("a definition that was replaced is not noticed", "5, 11", {"staging.proposal.descends": _always(True)})
 
 # 8: rollbacks.
 
 mutation(
     "snapshots are told by their numbers alone",
     "8",
-    {"commit.snapshot.standing.is_same_commit": lambda one, other: one.id == other.id},
+    {"commit.snapshot.snapshot_commit.is_same_commit": lambda one, other: one.id == other.id},
 )
 
 
@@ -360,18 +360,18 @@ mutation(
 mutation(
     "orphan removal does not look for new tags and branches",
     "orphans",
-    {"maintenance.orphans.run.retry_on_concurrent_change": lambda t, f: f()},
+    {"maintenance.orphans.removal.retry_on_concurrent_change": lambda t, f: f()},
 )
 _sure = _always(True)
 mutation(
     "a tag does not make sure of its snapshot",
     "tags",
-    {"maintenance.tags.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
+    {"maintenance.tags.management.is_referenced": _sure, "retention.tags.is_referenced": _sure},
 )
 mutation(
     "a branch does not make sure of its snapshot",
     "branches",
-    {"branches.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
+    {"branches.management.is_referenced": _sure, "retention.tags.is_referenced": _sure},
 )
 mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.guard_tag": _not_held})
 mutation("a branch is made without a guard", "found by this model", {"branches.management.guard_tag": _not_held})
@@ -421,13 +421,13 @@ _LOOK = snapshot_commit._look
 mutation(
     "a snapshot's file is read after the directory is listed",
     "found by this model",
-    {"commit.snapshot.standing._look": _look_unordered},
+    {"commit.snapshot.snapshot_commit._look": _look_unordered},
 )
 
 mutation(
     "rows of one number are in the order of their writers",
     "found by this model",
-    {"commit.checks.commit_order.KeyCommits.in_commit_order": lambda layout, proposal: proposal.changes},
+    {"commit.checks.primary_key.KeyCommits.in_commit_order": lambda layout, proposal: proposal.changes},
 )
 
 

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -53,6 +54,12 @@ def test_seeds_plan_all_strategies_stores_operations_and_faults() -> None:
     assert {p.store for p in plans} == {"disk", "remote", "locked"}
     assert {p.kind.name for p in plans} == set(KINDS)
     assert any(p.power for p in plans)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=list(MUTATIONS))
+def test_a_mutation_changes_what_there_is(mutation: Mutation) -> None:
+    for target in mutation.patches:
+        resolve_name(target)
 
 
 def _caught(mutation: Mutation, folder: Path) -> Result:
