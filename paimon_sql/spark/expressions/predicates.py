@@ -70,9 +70,7 @@ class UntranslatableError(Exception):
 
 
 _Body = TypedDict(
-    "_Body",
-    {"class": str, "num-children": int, "name": str, "dataType": TypeJson, "value": str | None},
-    total=False,
+    "_Body", {"class": str, "num-children": int, "name": str, "dataType": TypeJson, "value": str | None}, total=False
 )
 """The members of a node in Spark's JSON that are read; those that it has depend on its class."""
 

@@ -106,10 +106,7 @@ def hidden_attributes_rule(jvm: Jvm) -> JavaObject:
     return jvm.constant(
         "rule for hidden columns",
         lambda: compiled_rule(
-            jvm,
-            "paimon.HiddenColumnRule",
-            _WRITES_DELTA,
-            lambda plan: transform_up(jvm, plan, partial(_bound, jvm)),
+            jvm, "paimon.HiddenColumnRule", _WRITES_DELTA, lambda plan: transform_up(jvm, plan, partial(_bound, jvm))
         ),
     )
 

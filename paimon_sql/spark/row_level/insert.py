@@ -123,9 +123,7 @@ class EvolvingInsertRun:
             jvm.strings([self._identifier.database]), self._identifier.object_name
         )
         relation = jvm.cls(RELATION).create(
-            TableProxy(self._session, table),
-            jvm.some(manager.catalog(self._catalog.name)),
-            jvm.some(name),
+            TableProxy(self._session, table), jvm.some(manager.catalog(self._catalog.name)), jvm.some(name)
         )
         options = jvm.new(_MAP, jvm.java_map(self._statement.options))
         rows = merge.rows(table)._jdf.queryExecution().analyzed()

@@ -188,12 +188,7 @@ class UnplannedScanProxy(ScanInterface):
     """
 
     def __init__(
-        self,
-        jvm: Jvm,
-        name: str,
-        fields: Sequence[DataField],
-        plan: Callable[[], PlannedScanProxy],
-        traits: ScanTraits,
+        self, jvm: Jvm, name: str, fields: Sequence[DataField], plan: Callable[[], PlannedScanProxy], traits: ScanTraits
     ) -> None:
         super().__init__(jvm, traits)
         self._name = name
