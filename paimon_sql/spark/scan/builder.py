@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.path import (
-    JvmReader,
+    NativeReader,
     ScanDecision,
     ScanFactory,
     ScanPath,
@@ -95,7 +95,7 @@ class ScanBuilderProxy(Proxy):
         self._note = note
         self._also_read = also
         self._planner = ScanPlanner(session.jvm)
-        self._native = JvmReader(session.jvm)
+        self._native = NativeReader(session.jvm)
         self._pushed: Seq[Expression] | None = None
         self._variants: VariantExtractions | None = None
         self._averages = True

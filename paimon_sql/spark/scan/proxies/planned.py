@@ -47,22 +47,6 @@ class PlannedTraits(ScanTraits):
 PLAIN = PlannedTraits()
 
 
-def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Sequence[JavaObject]:
-    """The scan's metric as ``CustomMetric[]``; Spark's UI shows its description."""
-    m = plan.metrics
-    title = (
-        f"bytes planned, in {m.files_read} of {m.files} files ({m.files - m.files_read} skipped), "
-        f"{m.manifests_read} of {m.manifests} manifests ({m.manifests - m.manifests_read} skipped)"
-    )
-    return jvm.array(f"{CONNECTOR}.metric.CustomMetric", [jvm.new(f"{_PYTHON}.PythonCustomMetric", _KEY, title)])
-
-
-def reported_metrics(jvm: Jvm, plan: ScanPlan) -> Sequence[JavaObject]:
-    """The value of the metric as ``CustomTaskMetric[]``; it is known after planning."""
-    value = jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, plan.metrics.bytes_read)
-    return jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
-
-
 class PlannedScanProxy(ScanInterface, ABC):
     """A scan over a plan.
 
@@ -147,10 +131,19 @@ class PlannedScanProxy(ScanInterface, ABC):
         return False
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
-        return supported_metrics(self.jvm, self.plan)
+        # Spark's UI shows the description of the metric.
+        m = self.plan.metrics
+        title = (
+            f"bytes planned, in {m.files_read} of {m.files} files ({m.files - m.files_read} skipped), "
+            f"{m.manifests_read} of {m.manifests} manifests ({m.manifests - m.manifests_read} skipped)"
+        )
+        metric = self.jvm.new(f"{_PYTHON}.PythonCustomMetric", _KEY, title)
+        return self.jvm.array(f"{CONNECTOR}.metric.CustomMetric", [metric])
 
     def reportDriverMetrics(self) -> Sequence[JavaObject]:
-        return reported_metrics(self.jvm, self._remaining)
+        # The value is known after planning.
+        value = self.jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, self._remaining.metrics.bytes_read)
+        return self.jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
 
     def estimateStatistics(self) -> StatisticsProxy:
         return StatisticsProxy(self.jvm, self.plan, self.columns)
