@@ -123,6 +123,9 @@ class ScanInterface(MetricsInterface):
     def _trait(self) -> Hashable:
         return super()._trait() if self.traits.equality is None else self.traits.equality.trait
 
+    def description(self) -> str:
+        return self.toString()
+
     def toBatch(self) -> Proxy:
         return self
 

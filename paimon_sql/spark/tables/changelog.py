@@ -32,16 +32,10 @@ from paimon_sql.storage.table.time_travel.change_range import Bound, commits_bet
 from paimon_sql.storage.write.buckets.registry import bound_partition_keys
 
 _SPARK_OPTIONS = frozenset(
-    {
-        "startingversion",
-        "endingversion",
-        "startingtimestamp",
-        "endingtimestamp",
-        "startingboundinclusive",
-        "endingboundinclusive",
-        "deduplicationmode",
-        "computeupdates",
-    }
+    (
+        *("startingversion", "endingversion", "startingtimestamp", "endingtimestamp"),
+        *("startingboundinclusive", "endingboundinclusive", "deduplicationmode", "computeupdates"),
+    )
 )
 """The options of a query of changes that Spark evaluates."""
 

@@ -82,9 +82,6 @@ class PlannedScanProxy(ScanInterface, ABC):
         return self.traits.keys
 
     def toString(self) -> str:
-        return self.description()
-
-    def description(self) -> str:
         what = self._what if self.keys is None else f"{self._what}, partitioned by {self.keys.describe(self.plan)}"
         if self._remaining is self.plan:
             return what
@@ -193,9 +190,6 @@ class UnplannedScanProxy(ScanInterface):
         return self._plan()
 
     def toString(self) -> str:
-        return self.description()
-
-    def description(self) -> str:
         return f"paimon {self._name}"
 
     def readSchema(self) -> StructType:
