@@ -22,7 +22,7 @@ _loaded = share(WeakSet[TableInterface])
 
 def remember(table: TableInterface, name: tuple[str, ...]) -> None:
     """Register a table that Spark has loaded by a name; the first part is the catalog's."""
-    table.load_as(name)
+    table.qualified_name = name
     _loaded().add(table)
 
 

@@ -6,6 +6,7 @@ these classes with the interfaces of the installed Spark, so a method that a new
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -14,7 +15,8 @@ from functools import cached_property
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.java.catalyst import InternalRow
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
@@ -23,6 +25,16 @@ from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.options.statement import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
+
+
+class MetricsInterface(Proxy):
+    """Defaults of the metrics of tables, scans and writes: none."""
+
+    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
+        return self.jvm.array(f"{_METRIC}.CustomMetric")
+
+    def reportDriverMetrics(self) -> Sequence[JavaObject]:
+        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
 
 class CatalogInterface(Proxy):
@@ -59,15 +71,11 @@ class CatalogInterface(Proxy):
         ]
 
 
-class TableInterface(Proxy):
+class TableInterface(MetricsInterface):
     """Defaults of ``Table``."""
 
     qualified_name: tuple[str, ...] = ()
     """The name by which Spark loaded the table, beginning with the catalog."""
-
-    def load_as(self, name: tuple[str, ...]) -> None:
-        """Set the name by which Spark loads the table."""
-        self.qualified_name = name
 
     def has_changed(self) -> bool:
         """Whether a read would return other rows than the existing plan; by default it is assumed."""
@@ -81,12 +89,6 @@ class TableInterface(Proxy):
 
     def constraints(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CATALOG}.constraints.Constraint")
-
-    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{_METRIC}.CustomMetric")
-
-    def reportDriverMetrics(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class ScanTraits:
 NO_TRAITS = ScanTraits()
 
 
-class ScanInterface(Proxy):
+class ScanInterface(MetricsInterface):
     """Defaults of ``Scan``."""
 
     is_stream = False
@@ -121,6 +123,9 @@ class ScanInterface(Proxy):
     def _trait(self) -> Hashable:
         return super()._trait() if self.traits.equality is None else self.traits.equality.trait
 
+    def description(self) -> str:
+        return self.toString()
+
     def toBatch(self) -> Proxy:
         return self
 
@@ -132,12 +137,6 @@ class ScanInterface(Proxy):
 
     def toContinuousStream(self, checkpoint: str) -> Proxy:
         raise self._unsupported("continuous reads")
-
-    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{_METRIC}.CustomMetric")
-
-    def reportDriverMetrics(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
     def columnarSupportMode(self) -> JavaObject:
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
@@ -156,7 +155,7 @@ class StreamingWriteInterface(Proxy):
         implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
 
 
-class WriteInterface(Proxy):
+class WriteInterface(MetricsInterface):
     """Defaults of ``V1Write``."""
 
     def description(self) -> str:
@@ -168,12 +167,6 @@ class WriteInterface(Proxy):
     def toStreaming(self) -> Proxy:
         raise UnsupportedError("This write does not support streaming.")
 
-    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{_METRIC}.CustomMetric")
-
-    def reportDriverMetrics(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
-
     class Java:
         implements = [f"{CONNECTOR}.write.V1Write"]
 
@@ -182,6 +175,9 @@ class PartitionInterface(Proxy, ABC):
     """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, without properties."""
 
     table: AnyTable
+
+    def partitionSchema(self) -> StructType:
+        return self.jvm.struct(json.dumps(spark_struct(self.table.schema.partition_fields)))
 
     def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
         return self.jvm.java_map({})
@@ -198,6 +194,13 @@ class PartitionInterface(Proxy, ABC):
     def createPartition(self, row: InternalRow, properties: Mapping[str, str]) -> None:
         self.createPartitions([row], [properties])
 
+    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
+        if any("location" in given for given in properties):
+            raise UnsupportedError(
+                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
+            )
+        self._create(rows)
+
     def dropPartition(self, row: InternalRow) -> bool:
         return self.dropPartitions([row])
 
@@ -211,7 +214,8 @@ class PartitionInterface(Proxy, ABC):
         return self.truncatePartitions([row])
 
     @abstractmethod
-    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None: ...
+    def _create(self, rows: Sequence[InternalRow]) -> None:
+        """Add partitions."""
 
     @abstractmethod
     def dropPartitions(self, rows: Sequence[InternalRow]) -> bool: ...

@@ -41,15 +41,12 @@ def run_on_executors(
 
 def map_partitions(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
     """One row per partition of rows: the pickled answer of the function."""
-    return map_in_arrow(rows, _worker_of(work), "answer binary")
 
-
-def _worker_of(work: Callable[[Batches], R]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pickled = pickle.dumps(catching(work)(coalesced(batches)))
         yield pa.RecordBatch.from_pydict({"answer": pa.array([pickled], pa.binary())})
 
-    return answer
+    return map_in_arrow(rows, answer, "answer binary")
 
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"

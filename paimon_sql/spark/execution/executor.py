@@ -86,9 +86,6 @@ class SparkExecutor(Executor):
             work.advance(tasks - reported)
 
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
-
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 """PySpark checks this variable when it reports a worker's error to the JVM; the worker ends after that."""
 
@@ -110,10 +107,10 @@ class Failure:
     error: PaimonError
 
 
-def catching(function: Callable[[Task], Result]) -> Callable[[Task], Result | Failure]:
+def catching(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
     """The function, with each `PaimonError` returned as a `Failure`."""
 
-    def answer(task: Task) -> Result | Failure:
+    def answer(task: T) -> R | Failure:
         try:
             return function(task)
         except PaimonError as error:
@@ -122,7 +119,7 @@ def catching(function: Callable[[Task], Result]) -> Callable[[Task], Result | Fa
     return answer
 
 
-def results(answers: Sequence[Result | Failure]) -> Iterator[Result]:
+def results(answers: Sequence[R | Failure]) -> Iterator[R]:
     """Iterate over the successful answers, then raise the error of the first failure, if any."""
     yield from (answer for answer in answers if not isinstance(answer, Failure))
     failure = next((answer for answer in answers if isinstance(answer, Failure)), None)

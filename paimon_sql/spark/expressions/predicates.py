@@ -27,15 +27,7 @@ from paimon_sql.spark.java.objects import Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.session import with_settings
 from paimon_sql.spark.rules.compiled_rule import with_children
-from paimon_sql.storage.expressions.integer_terms import (
-    Arithmetic,
-    ColumnTerm,
-    Constant,
-    Remainder,
-    Term,
-    TermComparison,
-    Widened,
-)
+from paimon_sql.storage.expressions import integer_terms as terms
 from paimon_sql.storage.expressions.predicates import (
     And,
     Comparison,
@@ -70,9 +62,7 @@ class UntranslatableError(Exception):
 
 
 _Body = TypedDict(
-    "_Body",
-    {"class": str, "num-children": int, "name": str, "dataType": TypeJson, "value": str | None},
-    total=False,
+    "_Body", {"class": str, "num-children": int, "name": str, "dataType": TypeJson, "value": str | None}, total=False
 )
 """The members of a node in Spark's JSON that are read; those that it has depend on its class."""
 
@@ -119,7 +109,7 @@ _cached_translations = lru_cache(maxsize=256)(_translations)
 """Spark pushes the same filters several times per query, and queries repeat."""
 
 
-def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term] | None:
+def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, terms.Term] | None:
     """The assignments of an UPDATE, from the children of a Spark expression.
 
     Args:
@@ -130,18 +120,18 @@ def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term]
         The new values of the columns that change, by name; None if a value has no exact counterpart.
     """
     types = {f.name: f.type for f in columns}
-    found: dict[str, Term] = {}
+    found: dict[str, terms.Term] = {}
     for child, column in zip(parse_expression(text).children, columns, strict=True):
         try:
             value = _value(child.children[0] if child.kind == "Alias" else child, column.type, types)
         except UntranslatableError:
             return None
-        if value != ColumnTerm(column.name):
+        if value != terms.ColumnTerm(column.name):
             found[column.name] = value
     return found
 
 
-def _value(node: Node, target: DataType, types: Mapping[str, DataType]) -> Term:
+def _value(node: Node, target: DataType, types: Mapping[str, DataType]) -> terms.Term:
     """The term of an expression whose values have exactly the type.
 
     Raises:
@@ -151,11 +141,11 @@ def _value(node: Node, target: DataType, types: Mapping[str, DataType]) -> Term:
         name = _column(node, types)
         if arrow_type(types[name]) != arrow_type(target):
             raise UntranslatableError
-        return ColumnTerm(name)
+        return terms.ColumnTerm(name)
     if node.kind == "Literal":
         if node.body.get("value") is None and node.body["dataType"] == spark_type(target):
-            return Constant(pa.scalar(None, arrow_type(target)))
-        return Constant(_literal(node, target))
+            return terms.Constant(pa.scalar(None, arrow_type(target)))
+        return terms.Constant(_literal(node, target))
     if _integer_type(node, types) != arrow_type(target):
         raise UntranslatableError
     return _term(node, types)
@@ -169,43 +159,40 @@ def _translated(node: Node, types: Mapping[str, DataType]) -> Predicate | None:
 
 
 def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    if node.kind in _COMPARISONS:
-        return _comparison(node, types)
-    builder = _BUILDERS.get(node.kind)
-    if builder is None:
+    if node.kind not in _BUILDERS:
         raise UntranslatableError
-    return builder(node, types)
+    return _BUILDERS[node.kind](node, types)
 
 
 def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
     operator = _COMPARISONS[node.kind]
     left, right = node.children
     if not {left.kind, right.kind} <= {"Literal", *_OPERANDS} or (left.kind == "Literal") == (right.kind == "Literal"):
-        return TermComparison(_term(left, types), operator, _term(right, types))
+        return terms.TermComparison(_term(left, types), operator, _term(right, types))
     if left.kind == "Literal":
         left, right, operator = right, left, _MIRRORED[operator]
     operand = _operand(left, types)
     return operand.where(Comparison(operand.name, operator, _literal(right, operand.type)))
 
 
-def _term(node: Node, types: Mapping[str, DataType]) -> Term:
+def _term(node: Node, types: Mapping[str, DataType]) -> terms.Term:
     """The integer term of an expression."""
     kind = _integer_type(node, types)
     if node.kind == "AttributeReference":
-        return ColumnTerm(_column(node, types))
+        return terms.ColumnTerm(_column(node, types))
     if node.kind == "Literal":
-        return Constant(pa.scalar(_number(node), kind))
+        return terms.Constant(pa.scalar(_number(node), kind))
     if node.kind == "Cast":
         if _integer_type(node.children[0], types).bit_width > kind.bit_width:
             raise UntranslatableError
-        return Widened(_term(node.children[0], types), kind)
+        return terms.Widened(_term(node.children[0], types), kind)
     if node.kind in _ARITHMETIC:
         left, right = (_term(child, types) for child in node.children)
-        return Arithmetic(_ARITHMETIC[node.kind], left, right)
+        return terms.Arithmetic(_ARITHMETIC[node.kind], left, right)
     divisor, positive = _number(node.children[1]), node.kind == "Pmod"
     if not divisor or (positive and divisor < 0):
         raise UntranslatableError
-    return Remainder(_term(node.children[0], types), divisor, positive)
+    return terms.Remainder(_term(node.children[0], types), divisor, positive)
 
 
 def _integer_type(node: Node, types: Mapping[str, DataType]) -> pa.DataType:
@@ -333,6 +320,7 @@ def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
 
 
 _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
+    **dict.fromkeys(_COMPARISONS, _comparison),
     "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
     "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
     "Not": _not,
@@ -351,9 +339,7 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
     expected = spark_type(column_type)
     if name != expected and not (name == "string" and str(expected).startswith("varchar")):
         raise UntranslatableError
-    if not isinstance(name, str):
-        raise UntranslatableError
-    reader = _READERS.get(name.split("(")[0])
+    reader = _READERS.get(name.split("(")[0]) if isinstance(name, str) else None
     if reader is None:
         raise UntranslatableError
     try:
@@ -361,14 +347,6 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
     except (ValueError, OverflowError):
         # Python has no date after the year 9999, Spark has.
         raise UntranslatableError from None
-
-
-def _timestamp(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
-
-
-def _timestamp_ntz(text: str) -> datetime:
-    return _EPOCH + timedelta(microseconds=int(text))
 
 
 _READERS: dict[str, Callable[[str], object]] = {
@@ -382,8 +360,8 @@ _READERS: dict[str, Callable[[str], object]] = {
     "string": str,
     "decimal": Decimal,
     "date": date.fromisoformat,
-    "timestamp": _timestamp,
-    "timestamp_ntz": _timestamp_ntz,
+    "timestamp": lambda s: datetime.fromisoformat(s).replace(tzinfo=timezone.utc),
+    "timestamp_ntz": lambda s: _EPOCH + timedelta(microseconds=int(s)),
 }
 
 

@@ -1,9 +1,4 @@
-"""Options of a session (``SET spark.paimon.<key>``, also per table), and warnings about options without effect.
-
-Catalog, database and table may be ``*``, for all of them.
-
-They are not errors, since other engines apply them to the same table.
-"""
+"""Options of a session (``SET spark.paimon.<key>``, also per table), and warnings about options without effect."""
 
 from __future__ import annotations
 
@@ -83,7 +78,7 @@ _reported = share(lambda: Cache[tuple[str, str], bool](_MAX_REPORTED))
 
 
 def warn_of_ineffective(session: JvmSession, keys: Iterable[str]) -> None:
-    """Warn of the options that only other engines apply, once per session.
+    """Warn of the options that only other engines apply to the same table, once per session.
 
     Args:
         session: the session.

@@ -5,26 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.process import share
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, private_field
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, private_field
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.read.metadata_columns import metadata_fields
@@ -45,11 +42,7 @@ class Counts:
         """The counts in the result of a statement, by column name."""
         found = {"num_affected_rows": self.updated + self.deleted + self.inserted}
         if operation is Operation.MERGE:
-            found |= {
-                "num_updated_rows": self.updated,
-                "num_deleted_rows": self.deleted,
-                "num_inserted_rows": self.inserted,
-            }
+            found |= {f"num_{kind}_rows": count for kind, count in asdict(self).items()}
         return found
 
 
@@ -106,10 +99,7 @@ def hidden_attributes_rule(jvm: Jvm) -> JavaObject:
     return jvm.constant(
         "rule for hidden columns",
         lambda: compiled_rule(
-            jvm,
-            "paimon.HiddenColumnRule",
-            _WRITES_DELTA,
-            lambda plan: transform_up(jvm, plan, partial(_bound, jvm)),
+            jvm, "paimon.HiddenColumnRule", _WRITES_DELTA, lambda plan: transform_up(jvm, plan, partial(_bound, jvm))
         ),
     )
 
@@ -158,18 +148,22 @@ class ChangedRows:
     id_before: dict[str, str]
 
 
+@dataclass(frozen=True)
 class Analyzer:
     """The analyzer of one session's row-level statements.
 
-    Args:
+    Attributes:
         session: the session.
         catalog: the name of the catalog of the changed tables.
     """
 
-    def __init__(self, session: JvmSession, catalog: str) -> None:
-        self.jvm = session.jvm
-        self.catalog = catalog
-        self.session = session
+    session: JvmSession
+    catalog: str
+
+    @property
+    def jvm(self) -> Jvm:
+        """The JVM."""
+        return self.session.jvm
 
     def changes(self, parsed: LogicalPlan, identifier: Identifier, target: TargetProxy) -> LogicalPlan:
         """Return the plan of a parsed statement's changes: a ``WriteDelta``, or an append if a MERGE only inserts.
@@ -183,19 +177,14 @@ class Analyzer:
             InvalidInputError: Spark refuses the statement; the message has the position in its text.
         """
         jvm = self.jvm
-        with_ctes = parsed if parsed.getClass().getSimpleName() == "UnresolvedWith" else None
-        command = with_ctes.child() if with_ctes is not None else parsed
+        has_ctes = parsed.getClass().getSimpleName() == "UnresolvedWith"
+        command = parsed.child() if has_ctes else parsed
         children = jvm.items(command.children())
         plan = command.withNewChildren(jvm.seq([self._relation(children[0], identifier, target), *children[1:]]))
-        if with_ctes is not None:
-            plan = with_ctes.withNewChildren(jvm.seq([plan]))
-        try:
-            with self._without_group_filter(command), self._rewritten_at_once():
-                return self.session.execution(plan).analyzed()
-        except AnalysisException as error:
-            # A procedure must not throw Spark's checked exception; the plan in its message is not the user's statement.
-            message = str(error).split(";\n", 1)[0]
-            raise InvalidInputError(message.replace("table ``", f"table `{target.table.name}`")) from None
+        if has_ctes:
+            plan = parsed.withNewChildren(jvm.seq([plan]))
+        with refusals(target.table.name), self._without_group_filter(command), self._rewritten_at_once():
+            return self.session.execution(plan).analyzed()
 
     def rows(self, changes: LogicalPlan, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
         """The rows of a plan of changes."""
@@ -262,9 +251,7 @@ class Analyzer:
     def _relation(self, written: LogicalPlan, identifier: Identifier, target: TargetProxy) -> LogicalPlan:
         """The target's relation with its alias, to replace the parsed name."""
         jvm = self.jvm
-        catalog = self.session.state.catalogManager().catalog(self.catalog)
-        ident = jvm.cls(f"{CATALOG}.Identifier").of(jvm.strings([identifier.database]), identifier.object_name)
-        relation = jvm.cls(RELATION).create(target, jvm.some(catalog), jvm.some(ident))
+        relation = relation_of(target, self.catalog, identifier)
         qualifier = jvm.seq([self.catalog, identifier.database])
         alias = jvm.new(f"{CATALYST}.AliasIdentifier", identifier.object_name, qualifier)
         named: LogicalPlan = jvm.new(f"{_PLANS}.SubqueryAlias", alias, relation)

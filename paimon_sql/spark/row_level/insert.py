@@ -7,57 +7,46 @@ matched by position get the names of the table's columns and nested fields; furt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
-from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import Option, ScalaMap
-from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import session_options, with_session_options
-from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.spark.row_level.target import refusals, relation_of, written_table
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.merge_schema import NestedFields, SchemaMerge
 from paimon_sql.sql.statements.insert import EvolvingInsert
-from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _EVOLUTION_OPTIONS = {WRITE_MERGE_SCHEMA.key: "true", WRITE_MERGE_SCHEMA_TYPE_WIDENING.key: "true"}
 
 
+@dataclass(frozen=True)
 class EvolvingInsertRun:
     """The execution of one statement on one table.
 
-    Args:
+    Attributes:
         session: the session.
         catalog: the table's catalog.
         identifier: the table.
         statement: the statement.
     """
 
-    def __init__(
-        self, session: JvmSession, catalog: Catalog, identifier: Identifier, statement: EvolvingInsert
-    ) -> None:
-        self._jvm = session.jvm
-        self._session = session
-        self._catalog = catalog
-        self._identifier = identifier
-        self._statement = statement
-        self._case_sensitive = session.case_sensitive
+    session: JvmSession
+    catalog: Catalog
+    identifier: Identifier
+    statement: EvolvingInsert
 
     def run(self) -> None:
         """Merge the rows' columns into the table's schema, and write the rows.
@@ -67,37 +56,33 @@ class EvolvingInsertRun:
             InvalidSchemaError: the schemas cannot be merged.
         """
         merge, command = self._prepared()
-        table = merge.apply(self._catalog, replace(self._identifier, branch=merge.table.branch))
-        try:
-            self._session.frame(self._insert_plan(command, merge, table))
-        except AnalysisException as error:
-            raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
+        table = merge.apply(self.catalog, replace(self.identifier, branch=merge.table.branch))
+        with refusals():
+            self.session.frame(self._insert_plan(command, merge, table))
 
     def explain(self, mode: str) -> str:
         """The schema changes and the plan of the write, without executing them."""
         merge, command = self._prepared()
         plan = self._insert_plan(command, merge, merge.preview())
-        plan_text = self._session.explained(self._session.execution(plan), mode)
+        plan_text = self.session.explained(self.session.execution(plan), mode)
         changes = "".join(f"{change}\n" for change in merge.changes())
-        return f"== INSERT into {self._identifier} ==\n{changes}{plan_text}"
+        return f"== INSERT into {self.identifier} ==\n{changes}{plan_text}"
 
     def _prepared(self) -> tuple[SchemaMerge, LogicalPlan]:
         """The merge of the schemas, and Spark's parsed command, whose rows have names."""
-        parsed = self._session.parsed(self._statement.text)
-        with_ctes = parsed if parsed.getClass().getSimpleName() == "UnresolvedWith" else None
-        command = with_ctes.child() if with_ctes is not None else parsed
+        parsed = self.session.parsed(self.statement.text)
+        has_ctes = parsed.getClass().getSimpleName() == "UnresolvedWith"
+        command = parsed.child() if has_ctes else parsed
         query = command.query()
-        if with_ctes is not None:
-            query = with_ctes.withNewChildren(self._jvm.seq([query]))
-        try:
-            frame = self._session.frame(query)
-        except AnalysisException as error:
-            raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
+        if has_ctes:
+            query = parsed.withNewChildren(self.session.jvm.seq([query]))
+        with refusals():
+            frame = self.session.frame(query)
         table = self._table()
         if not _is_by_name(command):
             frame = _named(frame, self._columns(table, command))
-            command = with_parts(self._jvm, command, byName=True, userSpecifiedCols=self._jvm.nil)
-        return SchemaMerge(table, frame, case_sensitive=self._case_sensitive), command
+            command = with_parts(self.session.jvm, command, byName=True, userSpecifiedCols=self.session.jvm.nil)
+        return SchemaMerge(table, frame, case_sensitive=self.session.case_sensitive), command
 
     def _columns(self, table: Table, command: LogicalPlan) -> list[StructField]:
         """The columns of the table in the order of the rows' columns.
@@ -106,41 +91,29 @@ class EvolvingInsertRun:
             InvalidInputError: the statement names a column that the table lacks.
         """
         struct = StructType.fromJson(spark_struct(table.schema.fields))
-        folded = NestedFields(self._case_sensitive).normalized
-        declared = [folded(str(name)) for name in self._jvm.items(command.userSpecifiedCols())]
+        folded = NestedFields(self.session.case_sensitive).normalized
+        declared = [folded(str(name)) for name in self.session.jvm.items(command.userSpecifiedCols())]
         spec: ScalaMap[str, Option[str]] = command.partitionSpec()
-        fixed = {folded(part._1()) for part in self._jvm.items(spec.toSeq()) if part._2().isDefined()}
+        fixed = {folded(part._1()) for part in self.session.jvm.items(spec.toSeq()) if part._2().isDefined()}
         known = {folded(f.name): f for f in struct.fields if folded(f.name) not in fixed}
         if unknown := [name for name in declared if name not in known]:
-            raise InvalidInputError(f"{self._identifier} has no column {unknown[0]} to insert into.")
+            raise InvalidInputError(f"{self.identifier} has no column {unknown[0]} to insert into.")
         return [known[name] for name in declared] or list(known.values())
 
     def _insert_plan(self, command: LogicalPlan, merge: SchemaMerge, table: Table) -> LogicalPlan:
         """The INSERT into the evolved table, of rows that have all of its nested fields."""
-        jvm = self._jvm
-        manager = self._session.state.catalogManager()
-        name = jvm.cls(f"{CATALOG}.Identifier").of(
-            jvm.strings([self._identifier.database]), self._identifier.object_name
-        )
-        relation = jvm.cls(RELATION).create(
-            TableProxy(self._session, table),
-            jvm.some(manager.catalog(self._catalog.name)),
-            jvm.some(name),
-        )
-        options = jvm.new(_MAP, jvm.java_map(self._statement.options))
+        jvm = self.session.jvm
+        relation = relation_of(TableProxy(self.session, table), self.catalog.name, self.identifier)
+        options = jvm.new(_MAP, jvm.java_map(self.statement.options))
         rows = merge.rows(table)._jdf.queryExecution().analyzed()
         return with_parts(jvm, command, table=with_parts(jvm, relation, options=options), query=rows)
 
     def _table(self) -> Table:
-        identifier = self._identifier
+        identifier = self.identifier
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table and cannot be written to.")
-        options = session_options(self._session, self._catalog.name, identifier)
-        evolution = _EVOLUTION_OPTIONS if self._statement.evolves else {}
-        given = evolution | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
-        branch = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = with_branch(writable(self._catalog.table(identifier)), branch)
-        return with_session_options(table, options, writes=True).with_options(given)
+        evolution = _EVOLUTION_OPTIONS if self.statement.evolves else {}
+        return written_table(self.session, self.catalog, identifier, {**evolution, **self.statement.options})
 
 
 def _is_by_name(command: LogicalPlan) -> bool:

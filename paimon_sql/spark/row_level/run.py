@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.engines.spark import (
@@ -17,18 +16,15 @@ from paimon_sql.format.options.engines.spark import (
 )
 from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
-from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, Rows, rows_of_scan
 from paimon_sql.spark.row_level.schema_evolution import evolve
 from paimon_sql.spark.row_level.strategies.append import change_append
 from paimon_sql.spark.row_level.strategies.columns import change_columns
 from paimon_sql.spark.row_level.strategies.primary_key import drop_keys, upsert
-from paimon_sql.spark.row_level.target import TargetProxy
+from paimon_sql.spark.row_level.target import TargetProxy, written_table
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
-from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.metadata_columns import (
     BUCKET,
@@ -51,10 +47,11 @@ _ATTEMPTS = 8
 _MAX_WAIT = 2.0
 
 
+@dataclass(frozen=True)
 class RowLevelRun:
     """The execution of one statement on one table.
 
-    Args:
+    Attributes:
         session: the session.
         catalog: the table's catalog.
         identifier: the table.
@@ -62,21 +59,15 @@ class RowLevelRun:
         operation: its kind.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        catalog: Catalog,
-        identifier: Identifier,
-        statement: RowStatement,
-        operation: Operation,
-    ) -> None:
-        self._jvm = session.jvm
-        self._session = session
-        self._catalog = catalog
-        self._identifier = identifier
-        self._statement = statement
-        self._operation = operation
-        self._analyzer = Analyzer(session, catalog.name)
+    session: JvmSession
+    catalog: Catalog
+    identifier: Identifier
+    statement: RowStatement
+    operation: Operation
+
+    @property
+    def _analyzer(self) -> Analyzer:
+        return Analyzer(self.session, self.catalog.name)
 
     def run(self) -> Counts:
         """Change the rows.
@@ -105,14 +96,14 @@ class RowLevelRun:
         table = self._table()
         strategy = self._strategy(table)
         base = table.snapshots.latest()
-        _, changed = self._changes(table, strategy, base, self._statement.text)
-        plan_text = self._session.explained(changed.frame._jdf.queryExecution(), mode)
+        _, changed = self._changes(table, strategy, base, self.statement.text)
+        plan_text = self.session.explained(changed.frame._jdf.queryExecution(), mode)
         read = f"snapshot {base.id}" if base else "no snapshot"
-        return f"== {self._operation.value} of {table.name} at {read}: {strategy.value} ==\n{plan_text}"
+        return f"== {self.operation.value} of {table.name} at {read}: {strategy.value} ==\n{plan_text}"
 
     def _once(self, table: Table) -> Counts:
-        home = replace(self._identifier, branch=table.branch)
-        table, text = evolve(self._analyzer, self._catalog, home, table, self._statement)
+        home = replace(self.identifier, branch=table.branch)
+        table, text = evolve(self._analyzer, self.catalog, home, table, self.statement)
         strategy = self._strategy(table)
         base = table.snapshots.latest()
         target, changed = self._changes(table, strategy, base, text)
@@ -122,23 +113,23 @@ class RowLevelRun:
                 return counts
         if strategy is RowLevelStrategy.UPSERT:
             self._refuse_key_changes(table, changed)
-            return upsert(self._jvm, table, base, changed, self._operation, target)
-        if strategy is RowLevelStrategy.COLUMNS and isinstance(self._statement, Update | MergeInto):
-            return change_columns(self._jvm, table, base, changed, self._statement, self._operation, target)
+            return upsert(self.session.jvm, table, base, changed, self.operation, target)
+        if strategy is RowLevelStrategy.COLUMNS and isinstance(self.statement, Update | MergeInto):
+            return change_columns(self.session.jvm, table, base, changed, self.statement, self.operation, target)
         if strategy in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
-            return change_append(self._jvm, table, base, changed, self._operation, strategy)
-        return drop_keys(self._jvm, table, base, changed)
+            return change_append(self.session.jvm, table, base, changed, self.operation, strategy)
+        return drop_keys(self.session.jvm, table, base, changed)
 
     def _changes(
         self, table: Table, strategy: RowLevelStrategy, base: Snapshot | None, text: str
     ) -> tuple[TargetProxy, ChangedRows]:
         """The target of the statement, and the rows that it changes."""
         row_id = self._row_id(table, strategy)
-        by_bucket = strategy is RowLevelStrategy.UPSERT and self._operation is not Operation.MERGE
+        by_bucket = strategy is RowLevelStrategy.UPSERT and self.operation is not Operation.MERGE
         folded = text.lower()
         named = [f.name for f in metadata_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
-        target = TargetProxy(self._session, pinned(table, base), row_id, named, by_bucket=by_bucket)
-        changes = self._analyzer.changes(self._session.parsed(text), self._identifier, target)
+        target = TargetProxy(self.session, pinned(table, base), row_id, named, by_bucket=by_bucket)
+        changes = self._analyzer.changes(self.session.parsed(text), self.identifier, target)
         return target, self._analyzer.rows(changes, target, row_id)
 
     def _row_id(self, table: Table, strategy: RowLevelStrategy) -> tuple[str, ...]:
@@ -148,7 +139,7 @@ class RowLevelRun:
             UnsupportedError: a column of the table hides a required metadata column.
         """
         if strategy is RowLevelStrategy.UPSERT:
-            bound = self._operation is Operation.MERGE and bound_partition_keys(table.schema)
+            bound = self.operation is Operation.MERGE and bound_partition_keys(table.schema)
             return (*table.schema.primary_keys, *((PARTITION,) if bound else ()))
         required = (BUCKET.name,) if strategy is RowLevelStrategy.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
         if taken := {*required} - {f.name for f in metadata_fields(table.schema)}:
@@ -164,12 +155,12 @@ class RowLevelRun:
 
     def _may_delete_partitions(self, table: Table) -> bool:
         """Whether the statement may delete a whole partition, or all rows, without a changelog of each row."""
-        if not isinstance(self._statement, DeleteFrom):
+        if not isinstance(self.statement, DeleteFrom):
             return False
         needs_changelog: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
         if needs_changelog and table.schema.has_key:
             return False
-        return bool(table.schema.partition_keys) or self._statement.where is None
+        return bool(table.schema.partition_keys) or self.statement.where is None
 
     def _delete_partitions(
         self, table: Table, base: Snapshot, target: TargetProxy, changed: ChangedRows
@@ -184,15 +175,15 @@ class RowLevelRun:
         return Counts(deleted=count)
 
     def _refuse_key_changes(self, table: Table, changed: ChangedRows) -> None:
-        if self._operation is Operation.UPDATE and changed.id_before:
+        if self.operation is Operation.UPDATE and changed.id_before:
             names = ", ".join(changed.id_before)
             raise UnsupportedError(
                 f"{table.name}: UPDATE cannot set primary key columns ({names}).",
                 remedy="DELETE the row and INSERT it with its new key.",
             )
         bound = bound_partition_keys(table.schema)
-        if isinstance(self._statement, Update) and (bound or not merge_engine(table.schema).moves_rows):
-            set_here = {assignment.column[-1].lower() for assignment in self._statement.assignments}
+        if isinstance(self.statement, Update) and (bound or not merge_engine(table.schema).moves_rows):
+            set_here = {assignment.column[-1].lower() for assignment in self.statement.assignments}
             free = set(table.schema.partition_keys) - set(table.schema.primary_keys)
             if fixed := sorted(name for name in free if name.lower() in set_here):
                 why = "bucket" if bound else "merge-engine, ignore-delete"
@@ -203,20 +194,16 @@ class RowLevelRun:
                 )
 
     def _table(self) -> Table:
-        identifier = self._identifier
+        identifier = self.identifier
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, whose rows cannot be changed.")
-        options = session_options(self._session, self._catalog.name, identifier)
-        given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
-        branch = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = with_branch(writable(self._catalog.table(identifier)), branch)
-        return with_session_options(table, options, writes=True).with_options(given)
+        return written_table(self.session, self.catalog, identifier, self.statement.options)
 
     def _strategy(self, table: Table) -> RowLevelStrategy:
-        return RowLevelLayout.of(table).row_level_strategy(table, self._operation, self._deletes())
+        return RowLevelLayout.of(table).row_level_strategy(table, self.operation, self._deletes())
 
     def _deletes(self) -> bool:
-        statement = self._statement
+        statement = self.statement
         if isinstance(statement, MergeInto):
             return any(clause.action == "DELETE" for clause in statement.clauses)
         return isinstance(statement, DeleteFrom)

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pyspark.errors import AnalysisException
-
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
@@ -25,6 +23,7 @@ from paimon_sql.format.options.engines.spark import (
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.row_level.changed_rows import Analyzer
+from paimon_sql.spark.row_level.target import refusals
 from paimon_sql.spark.write.merge_schema import NestedFields
 from paimon_sql.sql.statements.rows import Assignment, MergeClause, MergeInto, RowStatement, Update
 from paimon_sql.sql.text.names import quote_name
@@ -149,10 +148,8 @@ class EvolvingChange(ABC):
         """
         session = self.analyzer.session
         parsed = session.parsed(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
-        try:
+        with refusals():
             struct = session.frame(parsed).schema.json()
-        except AnalysisException as error:
-            raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
         existing = self.table.schema.fields
         return NestedFields(self.case_sensitive).incoming(json.loads(struct), existing, "the source")
 

@@ -7,34 +7,81 @@ query is taken from the plan, so the writer that Spark would request next is nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
-from paimon_sql.errors import UnsupportedError
+from pyspark.errors import AnalysisException
+
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.table_types import writable
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.table.row_tracking import (
     BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
     BLOB_VIEW_RESOLVE_ENABLED,
 )
+from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.spark.connector.interfaces import ScanInterface
 from paimon_sql.spark.conversion.references import hidden_columns, references_to
+from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.connector import ConnectorExpression, StringMap
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.options.session import session_options, with_session_options
+from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, read_tasks
 from paimon_sql.spark.scan.proxies.planned import PLAIN
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.columns.blobs_and_vectors import descriptor_columns, view_columns
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _UNRESOLVED_BLOBS = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
+
+
+@contextmanager
+def refusals(name: str = "") -> Iterator[None]:
+    """Raise Spark's refusal of a statement without the plan in its message, which is not the user's statement.
+
+    A procedure must not throw Spark's checked exception.
+
+    Args:
+        name: the name of the table that has none in the plan.
+
+    Raises:
+        InvalidInputError: Spark refuses the statement; the message has the position in its text.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        message = str(error).split(";\n", 1)[0]
+        raise InvalidInputError(message.replace("table ``", f"table `{name}`") if name else message) from None
+
+
+def written_table(session: JvmSession, catalog: Catalog, identifier: Identifier, given: Mapping[str, str]) -> Table:
+    """The table, or its branch, that a statement changes, with the options of the session and of the statement."""
+    options = session_options(session, catalog.name, identifier)
+    given = {k: v for k, v in given.items() if k not in TRAVEL_KEYS}
+    table = with_branch(writable(catalog.table(identifier)), given.get(BRANCH.key) or options.get(BRANCH.key))
+    return with_session_options(table, options, writes=True).with_options(given)
+
+
+def relation_of(table: TableProxy, catalog: str, identifier: Identifier) -> LogicalPlan:
+    """A table of a catalog as the leaf of a plan."""
+    jvm = table.jvm
+    name = jvm.cls(f"{CATALOG}.Identifier").of(jvm.strings([identifier.database]), identifier.object_name)
+    owner = table.session.state.catalogManager().catalog(catalog)
+    return jvm.cls(RELATION).create(table, jvm.some(owner), jvm.some(name))
 
 
 class TargetProxy(TableProxy):
@@ -43,11 +90,12 @@ class TargetProxy(TableProxy):
     Attributes:
         scan: the scan builder that was created last.
         named: the metadata columns that the statement may name, without those of the row id.
+        row_id: the columns that identify a row.
 
     Args:
         session: the session.
         table: the table.
-        row_id: the columns that identify a row.
+        row_id: as above.
         named: as above.
         by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
     """
@@ -63,7 +111,7 @@ class TargetProxy(TableProxy):
     ) -> None:
         super().__init__(session, table)
         self.named = named
-        self._row_id = row_id
+        self.row_id = row_id
         self._by_bucket = by_bucket
         self.scan: TargetScanProxy | None = None
 
@@ -75,7 +123,7 @@ class TargetProxy(TableProxy):
     def metadataColumns(self) -> Sequence[JavaObject]:
         # Spark requires NOT NULL of the columns that identify a row.
         fields = [
-            replace(f, type=f.type.as_nullable(False)) if f.name in self._row_id else f
+            replace(f, type=f.type.as_nullable(False)) if f.name in self.row_id else f
             for f in metadata_fields(self.table.schema)
         ]
         return hidden_columns(self.jvm, fields)
@@ -84,7 +132,7 @@ class TargetProxy(TableProxy):
         return False
 
     def newRowLevelOperationBuilder(self, info: JavaObject) -> OperationProxy:
-        return OperationProxy(self.jvm, self, self._row_id, info.command())
+        return OperationProxy(self.jvm, self, info.command())
 
     def newScanBuilder(self, options: StringMap) -> TargetScanProxy:
         # References to blobs are rewritten unchanged, so they are not resolved.
@@ -144,10 +192,9 @@ class TargetScanProxy(ScanBuilderProxy):
 class OperationProxy(Proxy):
     """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
-    def __init__(self, jvm: Jvm, target: TargetProxy, row_id: tuple[str, ...], command: JavaObject) -> None:
+    def __init__(self, jvm: Jvm, target: TargetProxy, command: JavaObject) -> None:
         super().__init__(jvm)
         self._target = target
-        self._row_id = row_id
         self._command = command
 
     def build(self) -> OperationProxy:
@@ -173,7 +220,7 @@ class OperationProxy(Proxy):
         return references_to(self.jvm, self._target.named)
 
     def rowId(self) -> Sequence[ConnectorExpression]:
-        return references_to(self.jvm, self._row_id)
+        return references_to(self.jvm, self._target.row_id)
 
     def representUpdateAsDeleteAndInsert(self) -> bool:
         return False

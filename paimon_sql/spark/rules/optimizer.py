@@ -77,7 +77,7 @@ class PlanRule(ABC):
 
     @abstractmethod
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
-        """The rewritten plan; the same object if there is metadata to change."""
+        """The rewritten plan; the same object if there is nothing to change."""
 
 
 def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
@@ -100,6 +100,12 @@ def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
     scans = any(rule.reads_scans for rule in rules)
     made = compiled_rule(jvm, _CLASS, _CONDITION, answer, roots=jvm.java_set(roots), scans=scans)
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
+
+
+def ensure_rule(session: JvmSession, kind: type[PlanRule]) -> None:
+    """Add a rule to a session that lacks it; call this before a plan is optimized."""
+    key = f"{kind.__name__} of {session.java.sessionUUID()}"
+    session.jvm.constant(key, lambda: add_rules(session, [kind(session.jvm)]))
 
 
 def scans_of(jvm: Jvm, plan: LogicalPlan) -> Iterator[tuple[int, LogicalPlan]]:

@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.path import (
-    JvmReader,
+    NativeReader,
     ScanDecision,
     ScanFactory,
     ScanPath,
@@ -95,7 +95,7 @@ class ScanBuilderProxy(Proxy):
         self._note = note
         self._also_read = also
         self._planner = ScanPlanner(session.jvm)
-        self._native = JvmReader(session.jvm)
+        self._native = NativeReader(session.jvm)
         self._pushed: Seq[Expression] | None = None
         self._variants: VariantExtractions | None = None
         self._averages = True
@@ -158,9 +158,7 @@ class ScanBuilderProxy(Proxy):
 
     def _subsets(self, expressions: Seq[Expression], count: int, *choices: list[int]) -> list[Seq[Expression]]:
         """The expressions of each choice of indexes; they are fetched from the JVM only for proper subsets."""
-        items: list[Expression] = []
-        if any(0 < len(chosen) < count for chosen in choices):
-            items = self.jvm.items(expressions)
+        items = self.jvm.items(expressions) if any(0 < len(chosen) < count for chosen in choices) else []
         return [expressions if len(c) == count else self.jvm.seq(items[i] for i in c) for c in choices]
 
     def pushedFilters(self) -> Sequence[JavaObject]:
@@ -313,14 +311,8 @@ class ScanBuilderProxy(Proxy):
         if not sees_one_branch(table):
             return None
         pushed = (request.columns, request.limit, request.top, request.counts_rows, request.aggregation)
-        state = (
-            table.branch,
-            table.read_optimized,
-            table.schema,
-            snapshot,
-            request.by_workers,
-            request.reads_unindexed,
-        )
+        reads = (snapshot, request.by_workers, request.reads_unindexed)
+        state = (table.branch, table.read_optimized, table.schema, *reads)
         extractions = () if self._variants is None else self._variants.given
         return ScanEquality(table.path, request.names, request.filters, state, pushed, extractions)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -51,14 +50,19 @@ class ScanPath(Enum):
     WORKERS = "Python workers"
 
 
-class NativeReader(Protocol):
-    """The capabilities of Spark's own reader for the files of a plan."""
+@dataclass(frozen=True)
+class NativeReader:
+    """The capabilities of Spark's own Parquet reader for the files of a plan."""
+
+    jvm: Jvm
 
     def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
         """Whether it can access the files and read these columns."""
+        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
 
     def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
         """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
+        return can_mask(self.jvm, plan, columns)
 
 
 @dataclass(frozen=True)
@@ -181,21 +185,6 @@ def count_tasks(request: ScanRequest, plan: ScanPlan) -> list[CountTask]:
     schema = request.table.schema
     columns = schema.trimmed_primary_keys[:1] or schema.names[:1]
     return [CountTask(ReadTask(request.table, split, columns, request.predicate)) for split in plan.splits]
-
-
-@dataclass(frozen=True)
-class JvmReader:
-    """Spark's own Parquet reader."""
-
-    jvm: Jvm
-
-    def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can access the files and read these columns."""
-        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
-
-    def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
-        return can_mask(self.jvm, plan, columns)
 
 
 @dataclass(frozen=True)

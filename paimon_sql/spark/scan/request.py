@@ -165,11 +165,7 @@ class ScanPlanner:
         return self._cached_answers[1]
 
     def _plan(
-        self,
-        request: ScanRequest,
-        predicate: Predicate | None,
-        answers: IndexResults,
-        snapshot: Snapshot | None = None,
+        self, request: ScanRequest, predicate: Predicate | None, answers: IndexResults, snapshot: Snapshot | None = None
     ) -> ScanPlan:
         return plan_scan(
             request.table,

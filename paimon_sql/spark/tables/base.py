@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.catalog.table_types import AnyTable, writable
-from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME, DEFAULT_NAME_KEY, PartitionPaths
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.table import PATH
@@ -24,11 +23,13 @@ from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import PartitionInterface, TableInterface
 from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.conversion.rows import internal_rows, row_values
-from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.java.catalyst import InternalRow, StructType
-from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.conversion.types import spark_struct, struct_json
+from paimon_sql.spark.expressions.predicates import expression_text, translate_all
+from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_values
@@ -111,9 +112,6 @@ class PartitionManagement(PartitionInterface):
     table: Table
     session: JvmSession
 
-    def partitionSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(spark_struct(self.table.schema.partition_fields)))
-
     def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.schema.partition_fields
         chosen = self._entries(list(names), row)["partition"].combine_chunks()
@@ -137,12 +135,8 @@ class PartitionManagement(PartitionInterface):
         }
         return self.jvm.java_map({name: str(value) for name, value in figures.items()})
 
-    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
+    def _create(self, rows: Sequence[InternalRow]) -> None:
         """Add partitions to the catalog's partition registry, if it has one; reads see a partition only by its rows."""
-        if any("location" in given for given in properties):
-            raise UnsupportedError(
-                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
-            )
         if self.table.partition_registry is not None:
             paths = PartitionPaths.of(self.table.schema)
             types = [f.type for f in self.table.schema.partition_fields]
@@ -205,6 +199,63 @@ def truncate_table(table: Table, partitions: Predicate | None) -> None:
         operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))
 
 
+class ColumnScanBuilder(Proxy):
+    """Builder of the scan of some columns.
+
+    Args:
+        jvm: the JVM.
+        fields: all columns.
+        spare: the column to read for a query that needs none: batches without columns would lose the number of rows.
+    """
+
+    def __init__(self, jvm: Jvm, fields: Sequence[DataField], spare: DataField) -> None:
+        super().__init__(jvm)
+        self._fields = self._columns = tuple(fields)
+        self._spare = spare
+
+    def pruneColumns(self, struct: StructType) -> None:
+        known = {f.name: f for f in self._fields}
+        self._columns = tuple(known[f["name"]] for f in struct_json(struct)["fields"]) or (self._spare,)
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
+
+
+class FilteredScanBuilder(ColumnScanBuilder):
+    """Builder of a scan that uses filters to read less; Spark evaluates all of them again.
+
+    Args:
+        jvm: the JVM.
+        fields: all columns.
+        spare: see `ColumnScanBuilder`.
+        filtered: the columns on which filters are used.
+    """
+
+    def __init__(self, jvm: Jvm, fields: Sequence[DataField], spare: DataField, filtered: Iterable[DataField]) -> None:
+        super().__init__(jvm, fields, spare)
+        self._types = {f.name: f.type for f in filtered}
+        self._predicates: list[Predicate] = []
+
+    @property
+    def _predicate(self) -> Predicate | None:
+        """The conjunction of the filters that could be translated."""
+        return all_of(self._predicates)
+
+    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
+        found = translate_all(expression_text(self.jvm, expressions), self._types)
+        self._predicates += [p for p in found if p is not None]
+        return expressions
+
+    def pushedFilters(self) -> Sequence[JavaObject]:
+        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
+
+    class Java:
+        implements = [
+            *ColumnScanBuilder.Java.implements,
+            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+        ]
+
+
 class ReadOnlyTable(TableInterface):
     """A table that can only be scanned (Spark: ``Table``)."""
 
@@ -220,6 +271,9 @@ class ReadOnlyTable(TableInterface):
         """The table's columns."""
 
     def toString(self) -> str:
+        return self.name()
+
+    def _trait(self) -> Hashable:
         return self.name()
 
     def schema(self) -> StructType:

@@ -10,13 +10,11 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import reference_to, references_to
-from paimon_sql.spark.conversion.types import spark_struct, struct_json
-from paimon_sql.spark.expressions.predicates import expression_text, translate_all
-from paimon_sql.spark.java.catalyst import Expression, StructType
+from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.connector import ChangelogRange, ConnectorExpression, StringMap
-from paimon_sql.spark.java.objects import JavaObject, Optional, Seq
+from paimon_sql.spark.java.objects import JavaObject, Optional
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.statement import read_options, with_read_options
@@ -24,7 +22,7 @@ from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.scan.request import split_size
-from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.spark.tables.base import FilteredScanBuilder
 from paimon_sql.storage.read.metadata_columns import is_tracked
 from paimon_sql.storage.read.task import CHANGE_FIELDS, CommitTask
 from paimon_sql.storage.scan.changes.plan import plan_commits, rewrites_rows
@@ -34,16 +32,10 @@ from paimon_sql.storage.table.time_travel.change_range import Bound, commits_bet
 from paimon_sql.storage.write.buckets.registry import bound_partition_keys
 
 _SPARK_OPTIONS = frozenset(
-    {
-        "startingversion",
-        "endingversion",
-        "startingtimestamp",
-        "endingtimestamp",
-        "startingboundinclusive",
-        "endingboundinclusive",
-        "deduplicationmode",
-        "computeupdates",
-    }
+    (
+        *("startingversion", "endingversion", "startingtimestamp", "endingtimestamp"),
+        *("startingboundinclusive", "endingboundinclusive", "deduplicationmode", "computeupdates"),
+    )
 )
 """The options of a query of changes that Spark evaluates."""
 
@@ -81,14 +73,10 @@ class ChangelogProxy(Proxy):
         return self._is_tracked
 
     def containsIntermediateChanges(self) -> bool:
-        return self._identifies_rows
+        return self.table.schema.has_key or self._is_tracked
 
     def representsUpdateAsDeleteAndInsert(self) -> bool:
         return self._is_tracked
-
-    @property
-    def _identifies_rows(self) -> bool:
-        return self.table.schema.has_key or self._is_tracked
 
     def rowId(self) -> Sequence[ConnectorExpression]:
         schema = self.table.schema
@@ -108,32 +96,16 @@ class ChangelogProxy(Proxy):
         implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
 
 
-class ChangesBuilderProxy(Proxy):
+class ChangesBuilderProxy(FilteredScanBuilder):
     """Builder of the scan of changes."""
 
     def __init__(self, jvm: Jvm, table: Table, commits: range, fields: tuple[DataField, ...]) -> None:
-        super().__init__(jvm)
+        super().__init__(jvm, fields, CHANGE_FIELDS[0], table.schema.fields)
         self._table = table
         self._commits = commits
-        self._fields = self._columns = fields
-        self._predicates: list[Predicate] = []
-
-    def pruneColumns(self, struct: StructType) -> None:
-        known = {f.name: f for f in self._fields}
-        wanted = tuple(known[f["name"]] for f in struct_json(struct)["fields"])
-        # Batches without columns would lose the number of rows, so one column is read.
-        self._columns = wanted or CHANGE_FIELDS[:1]
-
-    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
-        types = {f.name: f.type for f in self._table.schema.fields}
-        self._predicates += [p for p in translate_all(expression_text(self.jvm, expressions), types) if p is not None]
-        return expressions
-
-    def pushedFilters(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def build(self) -> PythonScanProxy:
-        predicate, names = all_of(self._predicates), tuple(f.name for f in self._columns)
+        predicate, names = self._predicate, tuple(f.name for f in self._columns)
         size = split_size(self.jvm, self._table).target
         changes, metrics = plan_commits(self._table, self._commits, predicate, size)
         plan = ScanPlan(self._table, None, [change.split for change in changes], metrics)
@@ -141,12 +113,6 @@ class ChangesBuilderProxy(Proxy):
         ends = f"commits {self._commits.start} to {self._commits.stop - 1}" if self._commits else "no commits"
         what = describe(self._table, plan, predicate).replace("no snapshot", ends, 1)
         return PythonScanProxy(self.jvm, tasks, self._columns, what, plan)
-
-    class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        ]
 
 
 def load_changelog(session: JvmSession, table: Table, context: JavaObject, options: StringMap) -> ChangelogProxy:

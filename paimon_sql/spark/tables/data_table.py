@@ -1,7 +1,4 @@
-"""Proxies of tables with snapshots, for reads and writes (Spark: ``Table``), also with query authorization.
-
-Predicates, aggregates, limits and orders are not pushed down: all of them would leak values hidden from the reader.
-"""
+"""Proxies of tables with snapshots, for reads and writes (Spark: ``Table``), also with query authorization."""
 
 from __future__ import annotations
 
@@ -12,10 +9,7 @@ from typing import ClassVar
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import hidden_columns
-from paimon_sql.spark.conversion.types import struct_json
-from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
@@ -27,7 +21,7 @@ from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.scan.request import split_size
-from paimon_sql.spark.tables.base import PartitionManagement, SchemaTable
+from paimon_sql.spark.tables.base import ColumnScanBuilder, PartitionManagement, SchemaTable
 from paimon_sql.spark.write.builder import WriteBuilderProxy
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.query_auth import QueryAuthTask, check_query_auth
@@ -157,19 +151,16 @@ class QueryAuthTableProxy(TableProxy):
         return QueryAuthScanBuilder(self.jvm, table, self._note)
 
 
-class QueryAuthScanBuilder(Proxy):
-    """Builder of one scan, of the columns of the query."""
+class QueryAuthScanBuilder(ColumnScanBuilder):
+    """Builder of the scan of a table with query authorization.
+
+    Predicates, aggregates, limits and orders are not pushed down: all of them would leak values hidden from the reader.
+    """
 
     def __init__(self, jvm: Jvm, table: Table, note: Callable[[Snapshot | None], None]) -> None:
-        super().__init__(jvm)
+        super().__init__(jvm, table.schema.fields, table.schema.fields[0])
         self._table = table
-        self._columns: tuple[DataField, ...] = table.schema.fields
         self._note = note
-
-    def pruneColumns(self, struct: StructType) -> None:
-        known = {f.name: f for f in self._table.schema.fields}
-        # Batches without columns would lose the number of rows, so one column is read.
-        self._columns = tuple(known[f["name"]] for f in struct_json(struct)["fields"]) or self._columns[:1]
 
     def build(self) -> PythonScanProxy:
         table, names = self._table, tuple(f.name for f in self._columns)
@@ -181,6 +172,3 @@ class QueryAuthScanBuilder(Proxy):
         self._note(plan.snapshot)
         tasks = [QueryAuthTask(table, split, names, rights) for split in plan.splits]
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, describe(table, plan, None), plan)
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]

@@ -1,14 +1,8 @@
 """Staged tables: created or replaced together with their rows (CREATE TABLE AS SELECT, REPLACE TABLE).
 
-It is for changes that one history cannot contain: other partition columns, or another table type. The old table's
-history is lost.
-
 The rows are written to staged files of the statement's transaction, which commits when Spark commits the table. A new
 table is created at once, and dropped if its rows are certainly not committed; a replaced one is unchanged until the
 commit.
-
-The server truncates the table and sets the new definition, then the rows are committed: between these two steps readers
-see an empty table. Earlier snapshots stay readable.
 """
 
 from __future__ import annotations
@@ -55,13 +49,15 @@ def temporary_name(identifier: Identifier) -> Identifier:
 
 @dataclass
 class Successor:
-    """A table that replaces another one.
+    """A table that replaces another one, whose history is lost.
+
+    It is for changes that one history cannot contain: other partition columns, or another table type.
 
     Attributes:
         catalog: the catalog of both.
         old: the table to replace.
         identifier: the name of the table to replace.
-        aside: the temporary name of the successor.
+        temporary: the temporary name of the successor.
     """
 
     catalog: Catalog
@@ -261,6 +257,9 @@ def _has_rows(table: Table) -> bool:
 
 class ServerReplacedTableProxy(StagedTableProxy):
     """A table whose definition the server replaces, and this statement its rows.
+
+    The server truncates the table and sets the new definition, then the rows are committed: between these two steps
+    readers see an empty table. Earlier snapshots stay readable.
 
     Args:
         session: the session.

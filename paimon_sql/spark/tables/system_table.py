@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,11 +11,8 @@ import pyarrow.compute as pc
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import partitioned_by
-from paimon_sql.spark.conversion.types import struct_json
-from paimon_sql.spark.expressions.predicates import expression_text, translate_all
-from paimon_sql.spark.java.catalyst import Expression, StructType
 from paimon_sql.spark.java.connector import StringMap
-from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
@@ -25,10 +22,10 @@ from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedTraits
 from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy, PythonScanProxy
-from paimon_sql.spark.scan.pushdown.disabled import under_push_down
+from paimon_sql.spark.scan.pushdown.disabled import PlainScanBuilderProxy, under_push_down
 from paimon_sql.spark.scan.request import split_size
-from paimon_sql.spark.tables.base import ReadOnlyTable
-from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.spark.tables.base import FilteredScanBuilder, ReadOnlyTable
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
@@ -59,10 +56,7 @@ class MetadataTableProxy(ReadOnlyTable):
     def fields(self) -> Sequence[DataField]:
         return self._columns
 
-    def newScanBuilder(self, options: StringMap) -> Proxy:
-        return self._scan_builder(options)
-
-    def _scan_builder(self, options: StringMap) -> SystemScanBuilderProxy:
+    def newScanBuilder(self, options: StringMap) -> SystemScanBuilderProxy | PlainScanBuilderProxy:
         rows = self.rows_under(read_options(self.jvm, options))
         return SystemScanBuilderProxy(self.session, self._name, self._columns, rows)
 
@@ -79,15 +73,10 @@ class SystemTableProxy(MetadataTableProxy):
         self._system_table = system_table
 
     def _is_like(self, other: SystemTableProxy) -> bool:
-        mine, theirs = self._table, other._table
-        seen, same = (mine.path, mine.branch, mine.schema), (theirs.path, theirs.branch, theirs.schema)
-        return self._name == other._name and seen == same
+        return self._name == other._name and _state(self._table) == _state(other._table)
 
-    def _trait(self) -> Hashable:
-        return self._name
-
-    def newScanBuilder(self, options: StringMap) -> Proxy:
-        return under_push_down(self.jvm, self._table.options, self._scan_builder(options), self._columns)
+    def newScanBuilder(self, options: StringMap) -> SystemScanBuilderProxy | PlainScanBuilderProxy:
+        return under_push_down(self.jvm, self._table.options, super().newScanBuilder(options), self._columns)
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         table = with_read_options(self.session, self._table, options)
@@ -106,40 +95,19 @@ class CatalogTableProxy(MetadataTableProxy):
     def _is_like(self, other: CatalogTableProxy) -> bool:
         return self._name == other._name
 
-    def _trait(self) -> Hashable:
-        return self._name
-
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         return lambda names, predicate: self._catalog_table.rows(self._view, predicate).select(list(names))
 
 
-class SystemScanBuilderProxy(Proxy):
+class SystemScanBuilderProxy(FilteredScanBuilder):
     """Builder of the scan of a system table."""
 
     def __init__(self, session: JvmSession, name: str, columns: tuple[DataField, ...], rows: Rows) -> None:
-        super().__init__(session.jvm)
+        super().__init__(session.jvm, columns, columns[0], columns)
         self._name = name
-        self._all = columns
         self._rows = rows
         self._session = session
-        self._columns = columns
-        self._predicates: list[Predicate] = []
         self._limit: int | None = None
-
-    def pruneColumns(self, struct: StructType) -> None:
-        by_name = {f.name: f for f in self._all}
-        wanted = tuple(by_name[f["name"]] for f in struct_json(struct)["fields"])
-        # Arrow tables without columns lose the number of rows when sliced or concatenated, so one column is read.
-        self._columns = wanted or self._all[:1]
-
-    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
-        types = {f.name: f.type for f in self._all}
-        found = translate_all(expression_text(self.jvm, expressions), types)
-        self._predicates.extend(p for p in found if p is not None)
-        return expressions
-
-    def pushedFilters(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
         self._limit = limit
@@ -149,7 +117,7 @@ class SystemScanBuilderProxy(Proxy):
         return True
 
     def build(self) -> LocalScanProxy:
-        predicate, names, limit = all_of(self._predicates), [f.name for f in self._columns], self._limit
+        predicate, names, limit = self._predicate, [f.name for f in self._columns], self._limit
 
         def rows() -> pa.Table:
             found = self._rows(names, predicate)
@@ -162,11 +130,7 @@ class SystemScanBuilderProxy(Proxy):
         return LocalScanProxy(self._session, self._columns, rows, f"paimon {self._name}")
 
     class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-            f"{CONNECTOR}.read.SupportsPushDownLimit",
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        ]
+        implements = [*FilteredScanBuilder.Java.implements, f"{CONNECTOR}.read.SupportsPushDownLimit"]
 
 
 class DerivedTableProxy(ReadOnlyTable):
@@ -180,12 +144,7 @@ class DerivedTableProxy(ReadOnlyTable):
         self.reads = ("BATCH_READ", "MICRO_BATCH_READ") if isinstance(kind, ScannedTable) else ("BATCH_READ",)
 
     def _is_like(self, other: DerivedTableProxy) -> bool:
-        mine, theirs = self.table, other.table
-        seen, same = (mine.path, mine.branch, mine.schema), (theirs.path, theirs.branch, theirs.schema)
-        return self.name() == other.name() and seen == same
-
-    def _trait(self) -> Hashable:
-        return self.name()
+        return self.name() == other.name() and _state(self.table) == _state(other.table)
 
     def name(self) -> str:
         return f"{self.table.name}${self.kind.name}"
@@ -208,33 +167,22 @@ class DerivedTableProxy(ReadOnlyTable):
         implements = [f"{CATALOG}.SupportsRead"]
 
 
-class ScannedBuilderProxy(Proxy):
+def _state(table: Table) -> tuple[object, ...]:
+    """What a system table of a table depends on, besides its snapshots."""
+    return table.path, table.branch, table.schema
+
+
+class ScannedBuilderProxy(FilteredScanBuilder):
     """Builder of the scan of a system table that tasks read."""
 
     def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable) -> None:
-        super().__init__(jvm)
+        fields = kind.fields(table)
+        super().__init__(jvm, fields, fields[0], kind.shared(table))
         self._table = table
         self._kind = kind
-        self._columns = kind.fields(table)
-        self._predicates: list[Predicate] = []
-
-    def pruneColumns(self, struct: StructType) -> None:
-        known = {f.name: f for f in self._kind.fields(self._table)}
-        wanted = tuple(known[f["name"]] for f in struct_json(struct)["fields"])
-        # Batches without columns would lose the number of rows, so one column is read.
-        self._columns = wanted or self._kind.fields(self._table)[:1]
-
-    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
-        types = {f.name: f.type for f in self._kind.shared(self._table)}
-        found = translate_all(expression_text(self.jvm, expressions), types)
-        self._predicates.extend(p for p in found if p is not None)
-        return expressions
-
-    def pushedFilters(self) -> Sequence[JavaObject]:
-        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def build(self) -> PythonScanProxy:
-        predicate, names = all_of(self._predicates), [f.name for f in self._columns]
+        predicate, names = self._predicate, [f.name for f in self._columns]
         size, parallelism = split_size(self.jvm, self._table), self.jvm.context.defaultParallelism
         plan = plan_scan(self._table, predicate, parallelism=parallelism, split_size=size)
         tasks = [self._kind.task(self._table, split, names, predicate) for split in plan.splits]
@@ -245,15 +193,9 @@ class ScannedBuilderProxy(Proxy):
         return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, traits=traits)
 
     def _stream(self) -> MicroBatchStreamProxy:
-        kind, table, predicate = self._kind, self._table, all_of(self._predicates)
+        kind, table, predicate = self._kind, self._table, self._predicate
         names = [f.name for f in self._columns]
         source = StreamSource(table, predicate)
         return MicroBatchStreamProxy(
             self.jvm, source, self._columns, lambda split: kind.task(table, split, names, predicate)
         )
-
-    class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        ]

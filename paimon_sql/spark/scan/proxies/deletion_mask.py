@@ -236,7 +236,13 @@ class DeletedRowFilter(PlanRule):
 
     def _parts(self) -> tuple[Attribute, Attribute, Expression]:
         # The attributes are not visible above the filter, so all scans can share them.
-        return self.jvm.constant("parts of a filter for dead rows", self._filter_parts)
+        def made() -> tuple[Attribute, Attribute, Expression]:
+            position, mask = (
+                new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, MASK)
+            )
+            return position, mask, self._is_live(position, mask)
+
+        return self.jvm.constant("parts of a filter for dead rows", made)
 
     def _masked(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
         if not isinstance(scan, PlannedScanProxy) or scan.native_twin is None:
@@ -248,12 +254,6 @@ class DeletedRowFilter(PlanRule):
         filtered = jvm.new(f"{_PLANS}.Filter", is_live, wider)
         return jvm.new(f"{_PLANS}.Project", output, filtered)
 
-    def _filter_parts(self) -> tuple[Attribute, Attribute, Expression]:
-        position, mask = (
-            new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, MASK)
-        )
-        return position, mask, self._is_live(position, mask)
-
     def _is_live(self, position: Attribute, mask: Attribute) -> Expression:
         """The condition of live rows: the mask of the file ends before the row, or its bit is not set."""
         jvm = self.jvm
@@ -263,7 +263,8 @@ class DeletedRowFilter(PlanRule):
         bit = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", self._int(known), self._literal(7))
         byte = self._byte(mask, index)
         shifted: Expression = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
-        clear = self._equal(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1)), self._literal(0))
+        tested = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1))
+        clear = jvm.new(f"{_EXPRESSIONS}.EqualTo", tested, self._literal(0))
         past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", mask))
         return jvm.new(f"{_EXPRESSIONS}.Or", past_end, clear)
 
@@ -272,17 +273,11 @@ class DeletedRowFilter(PlanRule):
         jvm, objects = self.jvm, f"{_EXPRESSIONS}.objects"
         buffer = jvm.java_class("java.nio.ByteBuffer")
         kind = jvm.new(f"{_TYPES}.ObjectType", buffer)
-        no_types = jvm.nil
-        wrapped = jvm.new(
-            f"{objects}.StaticInvoke", buffer, kind, "wrap", jvm.seq([binary]), no_types, True, False, True, jvm.none
-        )
+        flags = (jvm.nil, True, False, True)
+        arguments = (buffer, kind, "wrap", jvm.seq([binary]), *flags, jvm.none)
+        wrapped = jvm.new(f"{objects}.StaticInvoke", *arguments)
         byte_type = jvm.cls(f"{_TYPES}.DataTypes").ByteType
-        return self._int(
-            jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), no_types, True, False, True)
-        )
-
-    def _equal(self, left: Expression, right: Expression) -> Expression:
-        return self.jvm.new(f"{_EXPRESSIONS}.EqualTo", left, right)
+        return self._int(jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), *flags))
 
     def _literal(self, value: int) -> Expression:
         return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)

@@ -44,9 +44,6 @@ class LocalScanProxy(ScanInterface):
     def toString(self) -> str:
         return self._what
 
-    def description(self) -> str:
-        return self._what
-
     def readSchema(self) -> StructType:
         return self.jvm.struct(json.dumps(spark_struct(self._fields)))
 

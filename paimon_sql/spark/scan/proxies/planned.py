@@ -47,22 +47,6 @@ class PlannedTraits(ScanTraits):
 PLAIN = PlannedTraits()
 
 
-def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Sequence[JavaObject]:
-    """The scan's metric as ``CustomMetric[]``; Spark's UI shows its description."""
-    m = plan.metrics
-    title = (
-        f"bytes planned, in {m.files_read} of {m.files} files ({m.files - m.files_read} skipped), "
-        f"{m.manifests_read} of {m.manifests} manifests ({m.manifests - m.manifests_read} skipped)"
-    )
-    return jvm.array(f"{CONNECTOR}.metric.CustomMetric", [jvm.new(f"{_PYTHON}.PythonCustomMetric", _KEY, title)])
-
-
-def reported_metrics(jvm: Jvm, plan: ScanPlan) -> Sequence[JavaObject]:
-    """The value of the metric as ``CustomTaskMetric[]``; it is known after planning."""
-    value = jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, plan.metrics.bytes_read)
-    return jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
-
-
 class PlannedScanProxy(ScanInterface, ABC):
     """A scan over a plan.
 
@@ -98,9 +82,6 @@ class PlannedScanProxy(ScanInterface, ABC):
         return self.traits.keys
 
     def toString(self) -> str:
-        return self.description()
-
-    def description(self) -> str:
         what = self._what if self.keys is None else f"{self._what}, partitioned by {self.keys.describe(self.plan)}"
         if self._remaining is self.plan:
             return what
@@ -147,10 +128,19 @@ class PlannedScanProxy(ScanInterface, ABC):
         return False
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
-        return supported_metrics(self.jvm, self.plan)
+        # Spark's UI shows the description of the metric.
+        m = self.plan.metrics
+        title = (
+            f"bytes planned, in {m.files_read} of {m.files} files ({m.files - m.files_read} skipped), "
+            f"{m.manifests_read} of {m.manifests} manifests ({m.manifests - m.manifests_read} skipped)"
+        )
+        metric = self.jvm.new(f"{_PYTHON}.PythonCustomMetric", _KEY, title)
+        return self.jvm.array(f"{CONNECTOR}.metric.CustomMetric", [metric])
 
     def reportDriverMetrics(self) -> Sequence[JavaObject]:
-        return reported_metrics(self.jvm, self._remaining)
+        # The value is known after planning.
+        value = self.jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, self._remaining.metrics.bytes_read)
+        return self.jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
 
     def estimateStatistics(self) -> StatisticsProxy:
         return StatisticsProxy(self.jvm, self.plan, self.columns)
@@ -188,12 +178,7 @@ class UnplannedScanProxy(ScanInterface):
     """
 
     def __init__(
-        self,
-        jvm: Jvm,
-        name: str,
-        fields: Sequence[DataField],
-        plan: Callable[[], PlannedScanProxy],
-        traits: ScanTraits,
+        self, jvm: Jvm, name: str, fields: Sequence[DataField], plan: Callable[[], PlannedScanProxy], traits: ScanTraits
     ) -> None:
         super().__init__(jvm, traits)
         self._name = name
@@ -205,9 +190,6 @@ class UnplannedScanProxy(ScanInterface):
         return self._plan()
 
     def toString(self) -> str:
-        return self.description()
-
-    def description(self) -> str:
         return f"paimon {self._name}"
 
     def readSchema(self) -> StructType:

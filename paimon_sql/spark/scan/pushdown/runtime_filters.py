@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -42,61 +43,53 @@ _PARSERS: dict[type[t.DataType], Callable[[str], object]] = {
 """Parsers of values in Spark's string of a condition, except for strings; other types skip no files."""
 
 
+@dataclass(frozen=True, eq=False)
 class RuntimeFilters:
     """The runtime filters of one scan.
 
-    Args:
+    Attributes:
         jvm: the JVM.
         plan: the plan of the scan without them.
         columns: the names of the scan's columns.
         replan: plans the same read again with a further predicate.
     """
 
-    def __init__(
-        self, jvm: Jvm, plan: ScanPlan, columns: Iterable[str], replan: Callable[[Predicate], ScanPlan]
-    ) -> None:
-        self._jvm = jvm
-        self._plan = plan
-        self._columns = tuple(columns)
-        self._replan = replan
-        # A thread of Spark passes the conditions, then asks for the partitions; several may do so at the same time.
-        self._filtered = threading.local()
+    jvm: Jvm
+    plan: ScanPlan
+    columns: Sequence[str]
+    replan: Callable[[Predicate], ScanPlan]
+    # A thread of Spark passes the conditions, then requests the partitions; several may do so at the same time.
+    _filtered: threading.local = field(default_factory=threading.local)
 
     def attributes(self) -> Sequence[ConnectorExpression]:
         """The columns whose values can skip files, as a ``NamedReference[]``."""
-        useful = self._useful()
-        return references_to(self._jvm, [name for name in self._columns if name in useful])
-
-    def _useful(self) -> set[str]:
         # A column that skips no files has a cost: Spark plans the join's other side again for it.
-        schema = self._plan.table.schema
-        keys = _pruning_keys(schema, self._plan.splits) if self._is_large() else set()
+        schema = self.plan.table.schema
+        # Skipping files by keys must save more than its planning costs.
+        is_large = self.plan.metrics.bytes_read >= self.plan.table.options.get(READ_KEY_PRUNING_MIN_SIZE)
+        keys = _pruning_keys(schema, self.plan.splits) if is_large else set()
         if keys and self._prefers_bloom_filters():
             keys = set()
         useful = {*schema.partition_keys, *keys}
-        return {name for name in useful if _parser(schema.field(name).type) is not None}
-
-    def _is_large(self) -> bool:
-        """Whether skipping files by keys may save more than its planning costs."""
-        minimum: int = self._plan.table.options.get(READ_KEY_PRUNING_MIN_SIZE)
-        return self._plan.metrics.bytes_read >= minimum
+        names = [n for n in self.columns if n in useful and _parser(schema.field(n).type) is not None]
+        return references_to(self.jvm, names)
 
     def _prefers_bloom_filters(self) -> bool:
         """Whether Spark may filter rows by a bloom filter, which it does not for a column with a runtime filter."""
-        settings = self._jvm.settings
+        settings = self.jvm.settings
         if settings.getConfString(_BLOOM_FILTERS, "true") != "true":
             return False
-        minimum = self._jvm.static("org.apache.spark.network.util.JavaUtils", "byteStringAsBytes")(
+        minimum = self.jvm.static("org.apache.spark.network.util.JavaUtils", "byteStringAsBytes")(
             settings.getConfString(_MIN_BLOOM_FILTER_BYTES, "10GB")
         )
-        return self._plan.metrics.bytes_read >= int(minimum)
+        return self.plan.metrics.bytes_read >= int(minimum)
 
     def take(self, conditions: Iterable[ConnectorExpression]) -> None:
         """Plan the read with conditions, for the next call of `filtered_plan` by this thread."""
-        schema = self._plan.table.schema
+        schema = self.plan.table.schema
         found = (_values(schema, condition) for condition in conditions)
         predicate = all_of([p for p in found if p is not None])
-        self._filtered.plan = None if predicate is None else self._replan(predicate)
+        self._filtered.plan = None if predicate is None else self.replan(predicate)
 
     def filtered_plan(self) -> ScanPlan | None:
         """The plan with the conditions that this thread has passed to `take`, once; None without any."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -77,35 +77,25 @@ TASKS = _Keyed(
 """Partitions of tasks for Python workers."""
 
 
+@dataclass(frozen=True)
 class PartitionKeys:
     """The keys of a scan's partitions.
 
-    Args:
+    Attributes:
         session: the session.
         bucketing: the buckets of the rows.
         partitioned: whether a key includes the values of all partition columns.
         in_order: whether there is one partition per key, with rows in the order of the primary key.
     """
 
-    def __init__(self, session: JvmSession, bucketing: Bucketing, partitioned: bool, *, in_order: bool = False) -> None:
-        self._session = session
-        self._bucketing = bucketing
-        self._partitioned = partitioned
-        self.in_order = in_order
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartitionKeys) and self._reported == other._reported
-
-    def __hash__(self) -> int:
-        return hash(self._reported)
-
-    @property
-    def _reported(self) -> tuple[Bucketing, bool, bool]:
-        return self._bucketing, self._partitioned, self.in_order
+    session: JvmSession = field(compare=False)
+    bucketing: Bucketing
+    partitioned: bool
+    in_order: bool = False
 
     def of(self, split: Split) -> Key:
         """The key of a split."""
-        return split.partition if self._partitioned else b"", split.bucket
+        return split.partition if self.partitioned else b"", split.bucket
 
     def arranged(self, plan: ScanPlan) -> ScanPlan:
         """A plan of the scan with one split per partition if rows must be in order; otherwise the plan itself."""
@@ -113,41 +103,37 @@ class PartitionKeys:
         assert arranged is not None, "files that are left of one sorted run are one, too"
         return arranged
 
-    def reported_in_order(self) -> PartitionKeys:
-        """The same keys for partitions with rows in key order."""
-        return PartitionKeys(self._session, self._bucketing, self._partitioned, in_order=True)
-
     def columns(self, plan: ScanPlan) -> list[str]:
         """The columns of the key, in the order of `expressions`."""
-        return [*(plan.table.schema.partition_keys if self._partitioned else ()), self._bucketing.column]
+        return [*(plan.table.schema.partition_keys if self.partitioned else ()), self.bucketing.column]
 
     def describe(self, plan: ScanPlan) -> str:
         """A description of the key for EXPLAIN."""
         *partition_keys, column = self.columns(plan)
         in_order = ", sorted by key" if self.in_order else ""
-        return ", ".join([*partition_keys, f"bucket({self._bucketing.count}, {column})"]) + in_order
+        return ", ".join([*partition_keys, f"bucket({self.bucketing.count}, {column})"]) + in_order
 
     def expressions(self, plan: ScanPlan, attributes: Mapping[str, Attribute]) -> Seq[Expression]:
         """The key as Catalyst's expressions over attributes by name."""
-        jvm = self._session.jvm
+        jvm = self.session.jvm
         *partition_keys, column = self.columns(plan)
         kind = without_lengths(spark_type(plan.table.schema.field(column).type))
-        function = _bucket_function(jvm, self._bucketing, kind)
+        function = _bucket_function(jvm, self.bucketing, kind)
         bucket = transform_expression(jvm, function, attributes[column])
         return jvm.seq([*(attributes[name] for name in partition_keys), bucket])
 
     def rows(self, plan: ScanPlan) -> dict[Key, InternalRow]:
         """The row of each key of a plan."""
-        jvm = self._session.jvm
+        jvm = self.session.jvm
         keys = list(dict.fromkeys(map(self.of, plan.splits)))
-        if not self._partitioned:
+        if not self.partitioned:
             # Integers need no conversion.
             row = f"{CATALYST}.expressions.GenericInternalRow"
             return {k: jvm.new(row, jvm.objects([k[1]])) for k in keys}
         values = partition_values(plan.table, pa.array([partition for partition, _ in keys], pa.binary()))
         buckets = pa.array([bucket for _, bucket in keys], pa.int32())
         table = pa.table([*values.values(), buckets], names=[*values, _BUCKET.name])
-        rows = internal_rows(self._session, table, [*plan.table.schema.partition_fields, _BUCKET])
+        rows = internal_rows(self.session, table, [*plan.table.schema.partition_fields, _BUCKET])
         return {key: rows[i] for i, key in enumerate(keys)}
 
 

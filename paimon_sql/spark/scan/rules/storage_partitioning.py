@@ -9,7 +9,7 @@ what the operator requires.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
 
@@ -170,10 +170,7 @@ class StoragePartitioning(PlanRule):
     def _is_enabled(self) -> bool:
         """Whether Spark uses reported partitioning, but not for shuffles: executors have no bucket function."""
         scans, shuffles = f"{_SETTINGS}enabled", f"{_SETTINGS}shuffle.enabled"
-        return self._is_on(scans, "true") and not self._is_on(shuffles, "false")
-
-    def _is_on(self, key: str, default: str) -> bool:
-        return self.jvm.settings.getConfString(key, default).lower() == "true"
+        return _is_on(self.jvm, scans, "true") and not _is_on(self.jvm, shuffles, "false")
 
     def _sides(self, plan: LogicalPlan) -> list[_Side]:
         found = []
@@ -206,7 +203,7 @@ class StoragePartitioning(PlanRule):
             return False
         is_sequential = count < min(parallelism, scan.partition_count)
         # Partially clustered, Spark may split the rows of a key.
-        return not is_sequential or self._is_on(_PARTIALLY_CLUSTERED, "false")
+        return not is_sequential or _is_on(self.jvm, _PARTIALLY_CLUSTERED, "false")
 
     def _reported(self, side: _Side, keys: PartitionKeys) -> LogicalPlan:
         """A relation whose scan reports its partitioning, and its order if each key is one sorted run."""
@@ -218,11 +215,17 @@ class StoragePartitioning(PlanRule):
         reported: dict[str, object] = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, attributes))}
         # Partially clustered, Spark may split the rows of a key, which loses their order.
         columns = ordered_columns(schema, attributes)
-        in_order = None if not columns or self._is_on(_PARTIALLY_CLUSTERED, "false") else in_key_order(plan, keys.of)
+        keeps_order = columns and not _is_on(jvm, _PARTIALLY_CLUSTERED, "false")
+        in_order = in_key_order(plan, keys.of) if keeps_order else None
         if in_order is not None:
             reported["ordering"] = jvm.some(jvm.seq([ascending(jvm, attributes[name]) for name in columns]))
-            keys, plan = keys.reported_in_order(), in_order
+            keys, plan = replace(keys, in_order=True), in_order
         return with_parts(jvm, side.relation, scan=side.scan.with_keys(keys, plan), **reported)
+
+
+def _is_on(jvm: Jvm, key: str, default: str) -> bool:
+    """Whether a setting of Spark is true."""
+    return jvm.settings.getConfString(key, default).lower() == "true"
 
 
 def _operators(jvm: Jvm, method: str) -> JavaMethod:
@@ -298,8 +301,8 @@ class _Requirements:
         """Whether Spark can join the buckets of both without a shuffle."""
         if not one.is_like(other) or one.count == other.count:
             return one.is_like(other)
-        compatible = self._jvm.settings.getConfString(f"{_SETTINGS}allowCompatibleTransforms.enabled", "false")
-        return compatible.lower() == "true" and gcd(one.count, other.count) > 1
+        compatible = _is_on(self._jvm, f"{_SETTINGS}allowCompatibleTransforms.enabled", "false")
+        return compatible and gcd(one.count, other.count) > 1
 
     def _is_broadcast(self, join: LogicalPlan) -> bool:
         """Whether Spark will broadcast a side, by its size or a hint."""
@@ -320,7 +323,7 @@ class _Requirements:
             setting: the setting, and its default, by which Spark requires all of the operator's columns in the key.
         """
         counts = {False: 1} if partitions is None else {True: 1 + partitions, False: 1}
-        strict = self._jvm.settings.getConfString(*setting).lower() == "true"
+        strict = _is_on(self._jvm, *setting)
         return frozenset(kind for kind, count in counts.items() if count == required or not strict)
 
     def _require(self, sides: Sequence[_Side], kinds: frozenset[bool]) -> None:

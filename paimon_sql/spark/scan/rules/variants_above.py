@@ -42,11 +42,7 @@ class PlaceholderScanProxy(PlannedScanProxy):
     """
 
     def __init__(
-        self,
-        whole: PythonScanProxy,
-        twin: PlannedScanProxy | None,
-        wanted: VariantExtractions,
-        traits: PlannedTraits,
+        self, whole: PythonScanProxy, twin: PlannedScanProxy | None, wanted: VariantExtractions, traits: PlannedTraits
     ) -> None:
         super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns, traits)
         self.whole = whole

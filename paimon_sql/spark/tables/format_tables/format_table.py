@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import UnsupportedError, WrongKindError
+from paimon_sql.errors import WrongKindError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY
 from paimon_sql.format.options import Scope, canonical, validate
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
@@ -24,17 +24,18 @@ from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import PartitionInterface
 from paimon_sql.spark.conversion.rows import internal_rows, row_values
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.java.catalyst import InternalRow, StructType
+from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.statement import read_options
+from paimon_sql.spark.rules.optimizer import ensure_rule
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable, any_of_rows, equal_to_row
 from paimon_sql.spark.tables.format_tables.formats import Json
 from paimon_sql.spark.tables.format_tables.scan import FormatScanBuilder, ReadQuotedValues
-from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWrite, FormatWriteBuilder
+from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWriteBuilder
 from paimon_sql.spark.tables.staged_table import Successor
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
@@ -53,9 +54,6 @@ class FormatPartitions(PartitionInterface):
     table: FormatTable
     session: JvmSession
 
-    def partitionSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(spark_struct(self.table.partition_fields)))
-
     def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.partition_fields
         found = chosen_partitions(self.table, equal_to_row(self.table.schema, list(names), row))
@@ -69,11 +67,7 @@ class FormatPartitions(PartitionInterface):
         names = list(self.table.schema.partition_keys)[: row.numFields()]
         return bool(chosen_partitions(self.table, equal_to_row(self.table.schema, names, row)))
 
-    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
-        if any("location" in given for given in properties):
-            raise UnsupportedError(
-                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
-            )
+    def _create(self, rows: Sequence[InternalRow]) -> None:
         add_partitions(self.table, [self._directory_values(row) for row in rows])
 
     def dropPartitions(self, rows: Sequence[InternalRow]) -> bool:
@@ -144,9 +138,9 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         super().__init__(session, table)
         self._writes = writes
         if table.format == Json.name and not writes:
-            ReadQuotedValues.ensure(session)
+            ensure_rule(session, ReadQuotedValues)
         if table.partition_fields and writes:
-            EmptyPartitionsAsNull.ensure(session)
+            ensure_rule(session, EmptyPartitionsAsNull)
 
     @cached_property
     def _struct(self) -> str:
@@ -238,7 +232,7 @@ class ReplacedFormatTable(FormatTableProxy):
         self._staged: list[str] = []
 
     def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
-        return _StagedWriteBuilder(self.session, self._under(info.options()), info, self._staged)
+        return FormatWriteBuilder(self.session, self._under(info.options()), info, self._staged)
 
     def commitStagedChanges(self) -> None:
         try:
@@ -253,25 +247,3 @@ class ReplacedFormatTable(FormatTableProxy):
 
     class Java:
         implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
-
-
-class _StagedWriteBuilder(FormatWriteBuilder):
-    """Builder of the write into a table that is not visible yet."""
-
-    def __init__(self, session: JvmSession, table: FormatTable, info: WriteInfo, staged: list[str]) -> None:
-        super().__init__(session, table, info)
-        self._staged = staged
-
-    def build(self) -> FormatWrite:
-        return _StagedWrite(self.session, self.table, self._struct, self._staged)
-
-
-class _StagedWrite(FormatWrite):
-    """A write whose files are published by the statement's commit."""
-
-    def __init__(self, session: JvmSession, table: FormatTable, struct: StructType, staged: list[str]) -> None:
-        super().__init__(session, table, struct, None)
-        self._staged = staged
-
-    def _publish(self) -> None:
-        self._staged.append(self._staging)

@@ -5,23 +5,12 @@ A new format is one more small class, added to `FORMATS`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from paimon_sql.format.options import find_option
+from paimon_sql.format.options import Option, find_option
+from paimon_sql.format.options.table import format_table as keys
 from paimon_sql.format.options.table.data_file import FILE_COMPRESSION
-from paimon_sql.format.options.table.format_table import (
-    CSV_ESCAPE_CHARACTER,
-    CSV_FIELD_DELIMITER,
-    CSV_INCLUDE_HEADER,
-    CSV_LINE_DELIMITER,
-    CSV_MODE,
-    CSV_NULL_LITERAL,
-    CSV_QUOTE_CHARACTER,
-    FORMAT_TABLE_FILE_COMPRESSION,
-    JSON_IGNORE_PARSE_ERRORS,
-    JSON_LINE_DELIMITER,
-    TEXT_LINE_DELIMITER,
-)
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.storage.format_tables import FormatTable
 
@@ -41,31 +30,35 @@ class SparkFormat:
         scan_builder: Spark's class that builds scans.
         file_format: Spark's class that prepares writes.
         compression: the default compression of files.
+        line_delimiter: Paimon's option of the line separator; without one, readers accept the line endings of all
+            systems.
+        write_defaults: the defaults of the writer's options.
     """
 
     name: ClassVar[str]
     scan_builder: ClassVar[str]
     file_format: ClassVar[str]
     compression: ClassVar[str] = "none"
+    line_delimiter: ClassVar[Option[str] | None] = None
+    write_defaults: ClassVar[Mapping[str, str]] = {}
 
     def read_options(self, table: FormatTable) -> dict[str, str]:
         """The options of Spark's reader: Paimon's options translated, the table's other properties unchanged."""
         others = {key: value for key, value in table.schema.options.items() if find_option(key) is None}
-        return {**others, **self._options(table)}
+        found = {**others, **self._options(table)}
+        if self.line_delimiter is not None and table.options.has(self.line_delimiter):
+            found["lineSep"] = table.options.get(self.line_delimiter)
+        return found
 
     def write_options(self, table: FormatTable) -> dict[str, str]:
         """The options of Spark's writer."""
         options = table.schema.options
-        keys = (FILE_COMPRESSION.key, FORMAT_TABLE_FILE_COMPRESSION.key, "compression")
-        compression = next((options[key] for key in keys if key in options), self.compression)
-        return {**self._write_defaults(), **self.read_options(table), "compression": compression}
+        names = (FILE_COMPRESSION.key, keys.FORMAT_TABLE_FILE_COMPRESSION.key, "compression")
+        compression = next((options[name] for name in names if name in options), self.compression)
+        return {**self.write_defaults, **self.read_options(table), "compression": compression}
 
     def _options(self, table: FormatTable) -> dict[str, str]:
         """Paimon's options of the format by Spark's names."""
-        return {}
-
-    def _write_defaults(self) -> dict[str, str]:
-        """Defaults of the writer's options."""
         return {}
 
 
@@ -75,22 +68,19 @@ class Csv(SparkFormat):
     name = "csv"
     scan_builder = f"{_SOURCES}.v2.csv.CSVScanBuilder"
     file_format = f"{_SOURCES}.csv.CSVFileFormat"
+    line_delimiter = keys.CSV_LINE_DELIMITER
+    write_defaults = _TIMESTAMP_FORMATS
 
     def _options(self, table: FormatTable) -> dict[str, str]:
         options = table.options
-        found = {
-            "sep": options.get(CSV_FIELD_DELIMITER),
-            "quote": options.get(CSV_QUOTE_CHARACTER),
-            "escape": options.get(CSV_ESCAPE_CHARACTER),
-            "header": str(options.get(CSV_INCLUDE_HEADER)).lower(),
-            "nullValue": options.get(CSV_NULL_LITERAL),
-            "mode": options.get(CSV_MODE).upper(),
+        return {
+            "sep": options.get(keys.CSV_FIELD_DELIMITER),
+            "quote": options.get(keys.CSV_QUOTE_CHARACTER),
+            "escape": options.get(keys.CSV_ESCAPE_CHARACTER),
+            "header": str(options.get(keys.CSV_INCLUDE_HEADER)).lower(),
+            "nullValue": options.get(keys.CSV_NULL_LITERAL),
+            "mode": options.get(keys.CSV_MODE).upper(),
         }
-        # Without a separator, readers accept the line endings of all systems.
-        return {**found, "lineSep": options.get(CSV_LINE_DELIMITER)} if options.has(CSV_LINE_DELIMITER) else found
-
-    def _write_defaults(self) -> dict[str, str]:
-        return _TIMESTAMP_FORMATS
 
 
 class Json(SparkFormat):
@@ -99,15 +89,12 @@ class Json(SparkFormat):
     name = "json"
     scan_builder = f"{_SOURCES}.v2.json.JsonScanBuilder"
     file_format = f"{_SOURCES}.json.JsonFileFormat"
+    line_delimiter = keys.JSON_LINE_DELIMITER
+    write_defaults = {**_TIMESTAMP_FORMATS, "ignoreNullFields": "false"}
 
     def _options(self, table: FormatTable) -> dict[str, str]:
-        options = table.options
-        lenient = options.get(JSON_IGNORE_PARSE_ERRORS)
-        found = {"mode": table.schema.options.get("mode", "PERMISSIVE" if lenient else "FAILFAST")}
-        return {**found, "lineSep": options.get(JSON_LINE_DELIMITER)} if options.has(JSON_LINE_DELIMITER) else found
-
-    def _write_defaults(self) -> dict[str, str]:
-        return {**_TIMESTAMP_FORMATS, "ignoreNullFields": "false"}
+        lenient = table.options.get(keys.JSON_IGNORE_PARSE_ERRORS)
+        return {"mode": table.schema.options.get("mode", "PERMISSIVE" if lenient else "FAILFAST")}
 
 
 class Text(SparkFormat):
@@ -116,10 +103,7 @@ class Text(SparkFormat):
     name = "text"
     scan_builder = f"{_SOURCES}.v2.text.TextScanBuilder"
     file_format = f"{_SOURCES}.text.TextFileFormat"
-
-    def _options(self, table: FormatTable) -> dict[str, str]:
-        options = table.options
-        return {"lineSep": options.get(TEXT_LINE_DELIMITER)} if options.has(TEXT_LINE_DELIMITER) else {}
+    line_delimiter = keys.TEXT_LINE_DELIMITER
 
 
 class Parquet(SparkFormat):

@@ -23,7 +23,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, scans_of, with_leaves
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, scans_of, with_leaves
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
@@ -139,16 +139,6 @@ class ReadQuotedValues(PlanRule):
     """
 
     reads_scans = True
-
-    @classmethod
-    def ensure(cls, session: JvmSession) -> None:
-        """Add the rule to a session that lacks it; call this before a plan is optimized."""
-
-        def add() -> bool:
-            add_rules(session, [cls(session.jvm)])
-            return True
-
-        session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         replacements: dict[int, LogicalPlan] = {}

@@ -1,9 +1,4 @@
-"""Writes to format tables: Spark's own writers fill a hidden directory, whose files the commit publishes.
-
-Both have the same directory (Spark: ``ExternalCatalogUtils.getPartitionPathString``). Spark's writer has one file open
-at a time, and would create it twice if rows of one value follow those of the other. Spark adds a projection to writes
-into its own tables (Spark: ``V1WriteCommand``, ``Empty2Null``), but not into tables of a catalog.
-"""
+"""Writes to format tables: Spark's own writers fill a hidden directory, whose files the commit publishes."""
 
 from __future__ import annotations
 
@@ -24,7 +19,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, new_id
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
@@ -35,10 +30,20 @@ _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
 class FormatWriteBuilder(Proxy):
-    """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows."""
+    """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
 
-    def __init__(self, session: JvmSession, table: FormatTable, info: WriteInfo) -> None:
+    Args:
+        session: the session.
+        table: the table.
+        info: the write.
+        staged: gets the directory of the files if the statement's commit publishes them, since the table is replaced.
+    """
+
+    def __init__(
+        self, session: JvmSession, table: FormatTable, info: WriteInfo, staged: list[str] | None = None
+    ) -> None:
         super().__init__(session.jvm)
+        self._staged = staged
         self.table = table
         self.session = session
         self._struct = info.schema()
@@ -46,7 +51,7 @@ class FormatWriteBuilder(Proxy):
         self._replaced: Replaced | None = None
 
     def build(self) -> FormatWrite:
-        return FormatWrite(self.session, self.table, self._struct, self._replaced)
+        return FormatWrite(self.session, self.table, self._struct, self._replaced, self._staged)
 
     def buildForBatch(self) -> Proxy:
         return self.build()
@@ -75,10 +80,18 @@ class FormatWriteBuilder(Proxy):
 
 
 class FormatWrite(WriteInterface):
-    """One write."""
+    """One write; see `FormatWriteBuilder`."""
 
-    def __init__(self, session: JvmSession, table: FormatTable, struct: StructType, replaced: Replaced | None) -> None:
+    def __init__(
+        self,
+        session: JvmSession,
+        table: FormatTable,
+        struct: StructType,
+        replaced: Replaced | None,
+        staged: list[str] | None,
+    ) -> None:
         super().__init__(session.jvm)
+        self._staged = staged
         self.table = table
         self.session = session
         self._struct = struct
@@ -131,7 +144,10 @@ class FormatWrite(WriteInterface):
         assert self._write is not None
         self._tasks.end()
         self._write.commit(messages)
-        self._publish()
+        if self._staged is None:
+            publish(self.table, self._staging, self._replaced)
+        else:
+            self._staged.append(self._staging)
 
     def abort(self, messages: object) -> None:
         try:
@@ -141,10 +157,6 @@ class FormatWrite(WriteInterface):
                 self._write.abort(messages)
         finally:
             discard(self.table, self._staging)
-
-    def _publish(self) -> None:
-        """Make the files visible to readers."""
-        publish(self.table, self._staging, self._replaced)
 
     def _spark_write(self) -> JavaObject:
         """Spark's own write into the hidden directory, with one subdirectory per partition."""
@@ -248,19 +260,14 @@ _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 class EmptyPartitionsAsNull(PlanRule):
-    """Replaces empty strings by NULL in the partition columns of rows written to a format table."""
+    """Replaces empty strings by NULL in the partition columns of rows written to a format table.
+
+    Both have the same directory (Spark: ``ExternalCatalogUtils.getPartitionPathString``). Spark's writer has one file
+    open at a time, and would create it twice if rows of one value follow those of the other. Spark adds a projection to
+    writes into its own tables (Spark: ``V1WriteCommand``, ``Empty2Null``), but not into tables of a catalog.
+    """
 
     roots = frozenset(("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"))
-
-    @classmethod
-    def ensure(cls, session: JvmSession) -> None:
-        """Add the rule to a session that lacks it; call this before a plan is optimized."""
-
-        def add() -> bool:
-            add_rules(session, [cls(session.jvm)])
-            return True
-
-        session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         write = python_object(self.jvm, plan.write().get()) if plan.write().isDefined() else None
@@ -269,7 +276,9 @@ class EmptyPartitionsAsNull(PlanRule):
             return plan
         names = {f.name for f in write.table.partition_fields}
         query = plan.query()
-        columns = [c for c in self.jvm.items(query.output()) if c.name() in names and _is_string(c)]
+        columns = [
+            c for c in self.jvm.items(query.output()) if c.name() in names and c.dataType().typeName() == "string"
+        ]
         if not columns:
             return plan
         plan = plan.withNewChildren(self.jvm.seq([self._without_empty(query, columns)]))
@@ -302,7 +311,3 @@ class EmptyPartitionsAsNull(PlanRule):
         is_empty = jvm.new(f"{_EXPRESSIONS}.EqualTo", column, literals.create("", kind))
         value = jvm.new(f"{_EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
         return new_alias(jvm, value, column.name(), new_id(jvm), column.qualifier(), jvm.none)
-
-
-def _is_string(column: Attribute) -> bool:
-    return column.dataType().typeName() == "string"
