@@ -48,7 +48,7 @@ def sources() -> dict[Path, str]:
 
 @cache
 def references() -> frozenset[str]:
-    """The keys of the options that some code reads: by their constant, imported, or by their key as a literal."""
+    """The keys of the options that some code reads: by their constant, imported or of an imported module, or by their key."""
     keys = {option.key for option in OPTIONS}
     found: set[str] = set()
     for path, text in sources().items():
@@ -57,9 +57,14 @@ def references() -> frozenset[str]:
             found |= keys & set(re.findall(r'"([A-Za-z][\w.<>-]+)"', text))
         if PACKAGE not in text and not topic:
             continue
+        topics: dict[str, str] = {}
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 found |= {NAMES[node.module, a.name] for a in node.names if (node.module, a.name) in NAMES}
+                topics |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                where = (topics.get(node.value.id, ""), node.attr)
+                found |= {NAMES[where]} if where in NAMES else set()
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and (topic, node.id) in NAMES:
                 found.add(NAMES[topic, node.id])
     return frozenset(found)
