@@ -48,7 +48,7 @@ def sources() -> dict[Path, str]:
 
 @cache
 def references() -> frozenset[str]:
-    """The keys of the options that some code reads: by their constant, imported or of an imported module, or by their key."""
+    """The keys of the options that some code reads: by constant, imported or of an imported module, or by key."""
     keys = {option.key for option in OPTIONS}
     found: set[str] = set()
     for path, text in sources().items():

@@ -19,6 +19,7 @@ from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_formats.orc.encodings import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.file_formats.orc.tail import read_tail
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.core_tables import insert, make_table, rows
 
 IO = LocalFileIO()
 ORC = file_format("orc")
@@ -124,6 +125,19 @@ def test_a_writers_time_zone_is_taken_into_account(tmp_path: Path) -> None:
     assert zoned[0] == dt.datetime(2024, 7, 1, 14, tzinfo=dt.timezone.utc)
     _, exact = read(path, TIMES, {"orc.timestamp-ltz.legacy.type": "false"})
     assert exact[0] == july.replace(tzinfo=dt.timezone.utc)
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_a_table_says_how_its_instants_are_stored(tmp_path: Path, legacy: bool) -> None:
+    """A file of a Java writer in another zone than UTC; the option decides what its instants mean."""
+    instant = t.DataField(0, "at", t.LocalZonedTimestampType(True, 6))
+    options = {"file.format": "orc", "file.compression": "none", "orc.timestamp-ltz.legacy.type": str(legacy).lower()}
+    table = make_table(tmp_path / "t", options, columns=[instant])
+    july = dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone.utc)
+    insert(table, (july,))
+    (path,) = (tmp_path / "t").rglob("*.orc")
+    with_zone(path, b"CET")
+    assert rows(table) == [(july + dt.timedelta(hours=2) if legacy else july,)]
 
 
 @settings(max_examples=60)

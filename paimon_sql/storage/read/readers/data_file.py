@@ -144,7 +144,14 @@ class DataFileReader:
         path = table.locations.data_file(self.partition, self.bucket, file)
         groups = _row_groups(plan, self.predicate)
         wanted = FileRead(
-            path, plan.file_fields, plan.columns, file.file_size, groups, self.batch_rows, self.row_ranges
+            path,
+            plan.file_fields,
+            plan.columns,
+            size=file.file_size,
+            predicate=groups,
+            batch_rows=self.batch_rows,
+            row_ranges=self.row_ranges,
+            options=table.schema.options,
         )
         read = partial(file_format(format_of(file.file_name)).batches, table.file_io, wanted)
         return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
