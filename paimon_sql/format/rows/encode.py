@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +173,7 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
 FLAT = (*t.TEXTS, *t.BYTES, t.BlobType)
 """Types of strings and bytes, whose short values are in the slot."""
 _WIDE = (pa.large_string(), pa.large_binary())
-UNSIGNED: dict[type[t.DataType], type[np.unsignedinteger[Any]]] = {
+UNSIGNED: dict[type[t.DataType], type[np.generic]] = {
     t.TinyIntType: np.uint8,
     t.SmallIntType: np.uint16,
     **dict.fromkeys((t.IntType, t.FloatType, t.DateType, t.TimeType), np.uint32),

@@ -10,7 +10,7 @@ meaning:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from functools import cache
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import dataclass_transform
 else:  # Python 3.10 lacks it
 
-    def dataclass_transform(**_: object) -> Any:
+    def dataclass_transform(**_: object) -> Callable[[type], type]:
         return lambda kind: kind
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -174,7 +174,7 @@ def over_columns(name: str) -> UserDefinedFunction:
     return arrow_udf(lambda _, __, rows: views(table, field_id, rows.cast(pa.int64())), "binary")
 
 
-def _distinct(values: pa.Array, convert: Callable[[Any], object], kind: pa.DataType) -> pa.Array:
+def _distinct(values: pa.Array, convert: Callable[..., object], kind: pa.DataType) -> pa.Array:
     """Convert each distinct value once."""
     encoded = values.dictionary_encode()
     return pa.array([convert(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
