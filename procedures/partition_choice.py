@@ -207,6 +207,8 @@ def _partition(values: _Values, text: str) -> Predicate:
 
 def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
     """Parse a partition spec to columns and unquoted values."""
+    if not schema.partition_keys:
+        raise InvalidInputError(f"'{text.strip()}' is not a partition: the table is not partitioned.")
     found = []
     for pair in text.split(","):
         name, equals, value = (part.strip() for part in pair.partition("="))

@@ -126,6 +126,12 @@ def test_partitions_that_are_none_are_not_marked(call: Call, partitions: str) ->
         call("mark_partition_done", table="two", partitions=partitions)
 
 
+def test_a_table_without_partitions_says_so(context: Context, call: Call) -> None:
+    context.catalog.create_table(Identifier("d", "flat"), new_schema(FIELDS))
+    with pytest.raises(InvalidInputError, match="'dt=1' is not a partition: the table is not partitioned"):
+        call("mark_partition_done", table="flat", partitions="dt=1")
+
+
 def test_a_dry_run_of_tags_changes_nothing_and_says_what_would_go(context: Context, call: Call) -> None:
     for _ in range(3):
         insert(context, "a")
