@@ -127,11 +127,11 @@ def test_a_writers_time_zone_is_taken_into_account(tmp_path: Path) -> None:
     assert exact[0] == july.replace(tzinfo=dt.timezone.utc)
 
 
-@pytest.mark.parametrize("legacy", [True, False])
-def test_a_table_says_how_its_instants_are_stored(tmp_path: Path, legacy: bool) -> None:
+@pytest.mark.parametrize(("text", "legacy"), [("true", True), ("TRUE", True), ("false", False), ("False", False)])
+def test_a_table_says_how_its_instants_are_stored(tmp_path: Path, text: str, legacy: bool) -> None:
     """A file of a Java writer in another zone than UTC; the option decides what its instants mean."""
     instant = t.DataField(0, "at", t.LocalZonedTimestampType(True, 6))
-    options = {"file.format": "orc", "file.compression": "none", "orc.timestamp-ltz.legacy.type": str(legacy).lower()}
+    options = {"file.format": "orc", "file.compression": "none", "orc.timestamp-ltz.legacy.type": text}
     table = make_table(tmp_path / "t", options, columns=[instant])
     july = dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone.utc)
     insert(table, (july,))

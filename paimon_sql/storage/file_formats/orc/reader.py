@@ -10,6 +10,8 @@ import pyarrow.dataset as ds
 import pyarrow.orc as orc
 
 from paimon_sql.format.bytes.bounded import check_count
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.data_file import ORC_TIMESTAMP_LTZ_LEGACY_TYPE
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical, decoding_file
 from paimon_sql.storage.file_formats.orc.tail import NAMES, TIMESTAMPS, Kind, OrcTail, read_tail
@@ -42,7 +44,7 @@ def _stripes(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     columns = columns_of(tail, wanted.columns)
     check_count(sum(stripe.rows for stripe in tail.stripes), 1 << 62, "rows")
-    legacy = (wanted.options or {}).get("orc.timestamp-ltz.legacy.type", "true") == "true"
+    legacy = TableOptions(wanted.options or {}).get(ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
     pieces = _pieces(arrow_source, tail, columns, wanted)
     first = 0
     for stripe in tail.stripes:
