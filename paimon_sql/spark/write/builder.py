@@ -50,17 +50,19 @@ class WriteBuilderProxy(Proxy):
         session: the session.
         table: the table.
         info: Spark's ``LogicalWriteInfo``.
-        called: the table's name in Spark, beginning with the catalog; empty if its catalog does not have it yet.
+        qualified_name: the table's name in Spark, with the catalog; empty if its catalog does not have it yet.
     """
 
-    def __init__(self, session: JvmSession, table: Table, info: WriteInfo, called: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, session: JvmSession, table: Table, info: WriteInfo, qualified_name: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(session.jvm)
         given = write_options(session.jvm, table, info.options())
         warn_of_ineffective(session, given)
         self.session = session
         self._struct = info.schema()
         target = moved_to_branch(table, given, writes=True).with_options(given)
-        self.request = WriteRequest(target, stream=info.queryId(), called=called)
+        self.request = WriteRequest(target, stream=info.queryId(), qualified_name=qualified_name)
         # The statement's own option overrides Spark's partitionOverwriteMode.
         is_own = _DYNAMIC in given and bool(target.schema.partition_keys)
         self._dynamic = target.options.get(DYNAMIC_PARTITION_OVERWRITE) if is_own else None
@@ -159,7 +161,6 @@ class DynamicOverwriteProxy(WriteInterface):
 
     def __init__(self, session: JvmSession, request: WriteRequest, struct: JavaStruct) -> None:
         super().__init__(session.jvm)
-        self.table = request.table
         self.session = session
         self._request = request
         self._struct = struct
@@ -172,7 +173,7 @@ class DynamicOverwriteProxy(WriteInterface):
         return self
 
     def requiredDistribution(self) -> JavaObject:
-        columns = [reference_to(self.jvm, name) for name in self.table.schema.partition_keys]
+        columns = [reference_to(self.jvm, name) for name in self._request.table.schema.partition_keys]
         clusters = self.jvm.array(f"{CONNECTOR}.expressions.Expression", columns)
         return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
 
@@ -189,7 +190,7 @@ class DynamicOverwriteProxy(WriteInterface):
         return self.jvm.array(f"{CONNECTOR}.expressions.SortOrder")
 
     def createBatchWriterFactory(self, info: object) -> JavaObject:
-        task = plan_write(self.table, Overwrite(dynamic=True))
+        task = plan_write(self._request.table, Overwrite(dynamic=True))
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             answer = pickle.dumps(WrittenFiles(task.run(batches)))
@@ -211,21 +212,21 @@ class DynamicOverwriteProxy(WriteInterface):
         assert overwrite is not None
         if overwrite.dynamic and not messages:
             return
-        with Transaction(self.table) as transaction:
+        with Transaction(self._request.table) as transaction:
             self._committed = True
             transaction.staged.add(messages)
-            compacted = compact_due(self.table, messages, SparkExecutor(self.jvm), overwrite)
+            compacted = compact_due(self._request.table, messages, SparkExecutor(self.jvm), overwrite)
             operations.overwrite(
                 transaction,
                 [*messages, *compacted],
-                lambda latest: overwritten(self.table, latest, overwrite, messages),
+                lambda latest: overwritten(self._request.table, latest, overwrite, messages),
             )
         cached_tables.renew(self.session)
 
     def abort(self, answers: Sequence[JavaObject | None]) -> None:
         # After the commit has begun, only its transaction decides whether files are deleted.
         if not self._committed:
-            with StagedFiles(self.table) as staged:
+            with StagedFiles(self._request.table) as staged:
                 staged.add(_messages(a for a in answers if a is not None))
 
     class Java:

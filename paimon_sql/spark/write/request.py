@@ -28,14 +28,14 @@ class WriteRequest:
         by_partition: whether Spark brings the rows of a partition together and has its own tasks write them, as it does
             for a dynamic overwrite.
         stream: the id of the streaming query; None for a batch.
-        called: the table's name in Spark, beginning with the catalog; empty if its catalog does not have it yet.
+        qualified_name: the table's name in Spark, with the catalog; empty if its catalog does not have it yet.
     """
 
     table: Table
     overwrite: Overwrite | None = None
     by_partition: bool = False
     stream: str | None = None
-    called: tuple[str, ...] = ()
+    qualified_name: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """One line, for EXPLAIN and the UI."""

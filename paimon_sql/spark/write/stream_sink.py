@@ -93,15 +93,14 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def __init__(self, session: JvmSession, request: WriteRequest, stream: str) -> None:
         super().__init__(session.jvm)
         self._session = session
-        self._request = request
+        self.request = request
         self.table = request.table.reopened()  # each micro-batch is a statement of its own
         self._stream = stream
-        self.called = request.called
         self._task: WriteTask | None = None
         self._begun = -1
 
     def toString(self) -> str:
-        return self._request.describe()
+        return self.request.describe()
 
     def write_plan(self, session: JvmSession, query: LogicalPlan, home: TableLocation | None) -> LogicalPlan | None:
         """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
@@ -118,7 +117,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             merge = SchemaMerge(self.table, rows, case_sensitive=session.case_sensitive)
             self.table = merge.apply(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
-        self._task = plan_write(self.table, self._request.overwrite)
+        self._task = plan_write(self.table, self.request.overwrite)
         return _write_plan(session, self._task, rows, query)
 
     def createStreamingWriterFactory(self, info: object) -> JavaObject:
@@ -142,7 +141,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
             try:
                 commit_write(
-                    self.jvm, transaction, self._task, settled, self._request.overwrite, self._compacted_as(epoch)
+                    self.jvm, transaction, self._task, settled, self.request.overwrite, self._compacted_as(epoch)
                 )
             except EpochSkippedError:
                 self._record_skipped(epoch)
@@ -252,5 +251,5 @@ class StreamWriteRule(PlanRule):
         write = python_object(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.write_plan(self._session, plan.query(), self._home(write.called))
+        answers = write.write_plan(self._session, plan.query(), self._home(write.request.qualified_name))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))
