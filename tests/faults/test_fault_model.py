@@ -58,8 +58,8 @@ def test_seeds_plan_all_strategies_stores_operations_and_faults() -> None:
 
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=list(MUTATIONS))
 def test_a_mutation_changes_what_there_is(mutation: Mutation) -> None:
-    for target in mutation.patches:
-        resolve_name(target)
+    for target, replacement in mutation.patches.items():
+        assert resolve_name(target) is not replacement
 
 
 def _caught(mutation: Mutation, folder: Path) -> Result:
