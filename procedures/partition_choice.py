@@ -193,10 +193,7 @@ def partition_directories(table: Table, partitions: str, zone: tzinfo | None = N
         path = paths.path([*known, *[None] * (len(keys) - len(known))])
         directories["/".join(path.split("/")[: len(known)])] = None
     if not directories:
-        raise InvalidInputError(
-            f"'{partitions}' does not name a partition of {table.name}.",
-            remedy=f"Write column=value; partition columns are {', '.join(keys)}." if keys else None,
-        )
+        raise _no_partition(schema, f"'{partitions}' does not name a partition of {table.name}")
     return list(directories)
 
 
@@ -207,16 +204,18 @@ def _partition(values: _Values, text: str) -> Predicate:
 
 def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
     """Parse a partition spec to columns and unquoted values."""
-    if not schema.partition_keys:
-        raise InvalidInputError(f"'{text.strip()}' is not a partition: the table is not partitioned.")
     found = []
     for pair in text.split(","):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in schema.partition_keys:
-            raise InvalidInputError(
-                f"'{pair.strip()}' is not a partition.",
-                remedy=f"Write column=value; partition columns are {', '.join(schema.partition_keys)}.",
-            )
+            raise _no_partition(schema, f"'{pair.strip()}' is not a partition")
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
         found.append((name, value[1:-1] if quoted else value))
     return found
+
+
+def _no_partition(schema: TableSchema, problem: str) -> InvalidInputError:
+    keys = schema.partition_keys
+    if not keys:
+        return InvalidInputError(f"{problem}: the table is not partitioned.")
+    return InvalidInputError(f"{problem}.", remedy=f"Write column=value; partition columns are {', '.join(keys)}.")
