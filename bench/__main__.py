@@ -12,6 +12,7 @@ from bench.engines import ENVIRONMENTS
 from bench.generate import dataset
 from bench.settings import Settings
 from bench.table import table
+from bench.variants import VARIANTS
 from bench.works import WORKS
 
 
@@ -20,8 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     say, out = sayer(), out_folder(asked)
     say(f"input of {asked.rows:,} rows in {asked.data}")
-    made = dataset(asked.data.absolute(), asked.rows)
-    results = run_as_asked(asked, Settings(rows=asked.rows, data=made.folder), asked.works, out, say)
+    made = dataset(asked.data.absolute(), asked.rows, asked.variant)
+    settings = Settings(rows=asked.rows, data=made.folder, variant=asked.variant)
+    results = run_as_asked(asked, settings, asked.works, out, say)
     write_chart(results, out / "chart.png")
     return report(results, table(results), out)
 
@@ -34,6 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--works", type=names(WORKS), default=list(WORKS), help=f"comma-separated, of {', '.join(WORKS)}"
     )
+    about = "; ".join(f"{name}: {variant.about}" for name, variant in VARIANTS.items())
+    parser.add_argument("--variant", choices=list(VARIANTS), default="plain", help=f"the input: {about}")
     add_arguments(parser, ENVIRONMENTS)
     return parser
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from bench.engines import BASE
 from bench.results import Results
 
-_COLOURS = {"before": "#9bc1f7", "paimon": "#1f6feb", "delta": "#d98324", "iceberg": "#6f42c1"}
+_COLOURS = {"before": "#9bc1f7", "paimon": "#1f6feb", "delta": "#d98324", "iceberg": "#6f42c1", "java": "#2da44e"}
 _THICKNESS = 0.8
 
 

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser, engines: Collection[str]) -> 
     parser.add_argument("--before", type=Path, help="a checkout of another version of this project to compare with")
     parser.add_argument("--repetitions", type=positive, default=3, help="repetitions of each repeatable work (3)")
     parser.add_argument("--buckets", type=positive, default=4, help="buckets of the primary-key table (4)")
+    parser.add_argument("--memory", default="4g", help="heap of the driver (4g)")
     folder = Path(tempfile.gettempdir()) / "paimon-sql-bench-data"
     parser.add_argument("--data", type=Path, default=folder, help="directory of the generated input")
     parser.add_argument("--scratch", type=Path, help="directory of the tables, removed at the end")
@@ -59,6 +60,7 @@ def run_as_asked(asked: argparse.Namespace, settings: Settings, works: Iterable[
         settings,
         repetitions=asked.repetitions,
         buckets=asked.buckets,
+        memory=asked.memory,
         scratch=scratch,
         before=str(asked.before or ""),
     )

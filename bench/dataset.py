@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.variants import VARIANTS
+
 UPSERTS = 10
 UPSERT_SHARE = 0.05
 CUSTOMERS = 100_000
@@ -64,10 +66,18 @@ class Dataset:
         return Expected(**json.loads(self.expected_file.read_text()))
 
 
-def one_row(number: int) -> str:
+def one_row(number: int, variant: str = "plain") -> str:
     """The literals of one row, as they stand in ``VALUES (...)``."""
+    more = "".join(f", {column.literal}" for column in VARIANTS[variant].columns)
     return (
         f"CAST({number} AS BIGINT), {number % CUSTOMERS}, {number % 50}, {number}.5D, {number}.25BD, "
         f"DATE '2026-03-01', TIMESTAMP '2026-03-01 10:00:00', '{STATES[number % len(STATES)]}', 'row number {number}', "
-        f"{'true' if number % 2 else 'false'}"
+        f"{'true' if number % 2 else 'false'}{more}"
+    )
+
+
+def column_list(variant: str = "plain") -> str:
+    """The data set's columns, as they stand in ``CREATE TABLE``."""
+    return ", ".join(
+        [f"{name} {kind}" for name, kind in COLUMNS] + [f"{c.name} {c.type}" for c in VARIANTS[variant].columns]
     )

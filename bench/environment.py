@@ -1,4 +1,4 @@
-"""The Python environments: ours is the one that runs, the peers' is made once beside this file."""
+"""The Python environments: ours is the one that runs, the others are made once beside this file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.engines import OURS
 from bench.process import EngineError
 
 _HERE = Path(__file__).resolve().parent
-_REQUIREMENTS = _HERE / "peers.txt"
+_HOMES = _HERE
 
 
 def python_of(environment: str) -> Path:
@@ -21,21 +21,22 @@ def python_of(environment: str) -> Path:
     Raises:
         EngineError: it cannot be made.
     """
-    return Path(sys.executable) if environment == OURS else _peers()
+    return Path(sys.executable) if environment == OURS else _made(environment)
 
 
-def _peers() -> Path:
+def _made(environment: str) -> Path:
+    requirements = _HERE / f"{environment}.txt"
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    key = hashlib.sha256(f"{version} {_REQUIREMENTS.read_text()}".encode()).hexdigest()[:8]
-    home = _HERE / f".env-{key}"
+    key = hashlib.sha256(f"{version} {requirements.read_text()}".encode()).hexdigest()[:8]
+    home = _HOMES / f".env-{key}"
     python = home / "bin" / "python"
     whole = home / "complete"
     if whole.exists():
         return python
     shutil.rmtree(home, ignore_errors=True)
-    print("Creating the environment of the peers; downloads Spark once, about 400 MB.", flush=True)
+    print(f"Creating the environment of {requirements.name}; downloads Spark once, about 400 MB.", flush=True)
     _run(sys.executable, "-m", "venv", str(home))
-    _run(str(python), "-m", "pip", "install", "--quiet", "-r", str(_REQUIREMENTS))
+    _run(str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements))
     whole.touch()
     return python
 

@@ -20,6 +20,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -121,7 +122,7 @@ def make(path: Path, snapshots: int, per_snapshot: int, standing: int, *, replac
         changes: Changes = append_changes(messages)
         kind = CommitKind.OVERWRITE if gone else CommitKind.APPEND
         with Transaction(table) as transaction:
-            transaction.commit(kind, lambda latest, made=changes: made)
+            transaction.commit(kind, partial(_always, changes))
 
     commit(files(standing), [])
     before = files(per_snapshot)
@@ -130,6 +131,10 @@ def make(path: Path, snapshots: int, per_snapshot: int, standing: int, *, replac
         new = files(per_snapshot)
         commit(new, before if replaces else [])
         before = new
+
+
+def _always(changes: Changes, latest: object) -> Changes:
+    return changes
 
 
 def peak_bytes() -> int:

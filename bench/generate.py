@@ -1,4 +1,4 @@
-"""Make the input: ten columns of mixed types, the same for the same number of rows, made once and kept."""
+"""Make the input: ten columns of mixed types and those of a variant, the same each time, made once and kept."""
 
 from __future__ import annotations
 
@@ -9,49 +9,58 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.dataset import CUSTOMERS, STATES, UPSERT_SHARE, UPSERTS, Dataset, Expected
-
-Int64s = npt.NDArray[np.int64]
+from bench.variants import VARIANTS, Int64s, Variant
 
 _VERSION = 1
 _SEED = 20_260_301
 _FILES = 8
+_FILE_ROWS = 1_000_000
 _START = np.datetime64("2025-01-01T00:00:00", "us").astype(np.int64).item()
 _MICROS_PER_ROW = 7_000_000
 _WORDS = np.array([a + b for a in "bdfgklmnprstvz" for b in ("arel", "enko", "isto", "oran", "ulba", "yver", "amit")])
 _NULL_NOTES = 0.03
 
 
-def dataset(folder: Path, rows: int) -> Dataset:
-    """The data set of so many rows under a folder, which is made unless it is there."""
-    made = Dataset(folder / f"orders-{rows}-v{_VERSION}")
+def dataset(folder: Path, rows: int, variant: str = "plain") -> Dataset:
+    """The data set of so many rows of a variant under a folder, which is made unless it is there."""
+    made = Dataset(folder / f"orders-{rows}-v{_VERSION}{'' if variant == 'plain' else '-' + variant}")
     if not made.expected_file.exists():
         shutil.rmtree(made.folder, ignore_errors=True)
-        _write(made, rows)
+        _write(made, rows, VARIANTS[variant])
     return made
 
 
-def _write(made: Dataset, rows: int) -> None:
+def _write(made: Dataset, rows: int, variant: Variant) -> None:
     random = np.random.default_rng(_SEED)
-    ids = random.permutation(rows)
+    ids = np.arange(rows) if variant.is_sorted else random.permutation(rows)
     quantities = np.zeros(rows, np.int64)
-    for number, part in enumerate(np.array_split(ids, min(_FILES, rows))):
-        table, made_quantities = _orders(random, part, _START + number * len(part) * _MICROS_PER_ROW)
+    for number, part in enumerate(np.array_split(ids, max(min(_FILES, rows), rows // _FILE_ROWS))):
+        table, made_quantities = _orders(random, part, _START + number * len(part) * _MICROS_PER_ROW, variant)
         quantities[part] = made_quantities
         _write_file(table, made.orders / f"part-{number}.parquet")
     before = int(quantities.sum())
     later = _START + rows * _MICROS_PER_ROW
     for upsert in range(UPSERTS):
-        changed = random.choice(rows, max(1, int(rows * UPSERT_SHARE)), replace=False)
-        table, quantities[changed] = _orders(random, changed, later)
+        changed = _changed(random, rows, variant)
+        table, quantities[changed] = _orders(random, changed, later, variant)
         _write_file(table, made.changes(upsert) / "part-0.parquet")
     expected = Expected(rows, before, int(quantities.sum()))
     made.expected_file.write_text(json.dumps(asdict(expected)))
+
+
+def _changed(random: np.random.Generator, rows: int, variant: Variant) -> Int64s:
+    """Distinct ids of an upsert."""
+    count = max(1, int(rows * UPSERT_SHARE))
+    if variant.skew == 1.0:
+        return random.choice(rows, count, replace=False)
+    hot = max(count, int(rows * variant.skew))
+    often = random.choice(hot, count * 9 // 10, replace=False)
+    return np.concatenate([often, hot + random.choice(rows - hot, count - len(often), replace=False)])
 
 
 def _write_file(table: pa.Table, path: Path) -> None:
@@ -59,7 +68,7 @@ def _write_file(table: pa.Table, path: Path) -> None:
     pq.write_table(table, path, compression="zstd", row_group_size=250_000)
 
 
-def _orders(random: np.random.Generator, ids: Int64s, start: int) -> tuple[pa.Table, Int64s]:
+def _orders(random: np.random.Generator, ids: Int64s, start: int, variant: Variant) -> tuple[pa.Table, Int64s]:
     """Orders with these ids, arriving one after the other from an instant on, and their quantities."""
     n = len(ids)
     quantities = random.integers(1, 50, n)
@@ -76,6 +85,7 @@ def _orders(random: np.random.Generator, ids: Int64s, start: int) -> tuple[pa.Ta
         "state": pa.array(STATES).take(pa.array(random.integers(0, len(STATES), n))),
         "note": _notes(random, n),
         "paid": pa.array(random.random(n) < 0.7),
+        **{column.name: column.make(random, ids) for column in variant.columns},
     }
     return pa.table(columns), quantities
 

@@ -11,13 +11,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from bench.engines import BASE, ENVIRONMENTS, OURS, PEERS, TITLES
+from bench.engines import BASE, CONNECTOR, ENVIRONMENTS, OURS, PEERS, TITLES
 from bench.settings import Settings
 from bench.works import SUITES
 from bench.works.base import Work
 
 # From so many cores kept busy by others on, a figure is marked as noisy.
 NOISY = 0.25
+_SPARKS = {PEERS: " (peers' Spark)", CONNECTOR: " (connector's Spark)"}
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Contestant:
     @property
     def title(self) -> str:
         """What tables and charts call it."""
-        twice = len(ENVIRONMENTS[self.engine]) > 1 and self.environment == PEERS
-        return TITLES[self.engine] + (" (peers' Spark)" if twice else "")
+        where = _SPARKS.get(self.environment, "") if len(ENVIRONMENTS[self.engine]) > 1 else ""
+        return TITLES[self.engine] + where
 
     @property
     def base(self) -> Contestant:
@@ -91,7 +92,7 @@ class Results:
     def contestants(self) -> list[Contestant]:
         """All that took part or were to: ours first, in each environment Parquet first."""
         order = sorted(ENVIRONMENTS, key=lambda engine: engine != BASE)
-        known = [Contestant(engine, place) for place in (OURS, PEERS) for engine in order]
+        known = [Contestant(engine, place) for place in (OURS, PEERS, CONNECTOR) for engine in order]
         return [who for who in known if who in self.versions or who in self.failures]
 
     def of(self, who: Contestant, work: str) -> list[Measured]:

@@ -22,6 +22,7 @@ class Settings:
         scratch: the folder of the tables.
         suite: the suite of works (`bench.works.SUITES`).
         scale: the scale factor of TPC's tables.
+        variant: the variant of the input (`bench.variants.VARIANTS`).
         before: the checkout of another version of this project that is measured, too; empty for none.
     """
 
@@ -36,6 +37,7 @@ class Settings:
     before: str = ""
     suite: str = ""
     scale: float = 0.0
+    variant: str = "plain"
 
     def to_json(self) -> str:
         """One line that `from_json` reads."""

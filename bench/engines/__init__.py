@@ -8,14 +8,16 @@ from bench.engines.base import Engine
 
 OURS = "ours"
 PEERS = "peers"
+CONNECTOR = "connector"
 
-# The environments that an engine runs in. Plain Parquet runs in both: each is measured against its own Spark.
+# The environments that an engine runs in. Plain Parquet runs in all: each engine is measured against its own Spark.
 ENVIRONMENTS = {
     "before": (OURS,),
     "paimon": (OURS,),
-    "parquet": (OURS, PEERS),
+    "parquet": (OURS, PEERS, CONNECTOR),
     "delta": (PEERS,),
     "iceberg": (PEERS,),
+    "java": (CONNECTOR,),
 }
 TITLES = {
     "before": "paimon-sql before",
@@ -23,6 +25,7 @@ TITLES = {
     "parquet": "Parquet",
     "delta": "Delta",
     "iceberg": "Iceberg",
+    "java": "Java connector",
 }
 BASE = "parquet"
 BEFORE = "before"

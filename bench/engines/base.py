@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bench.dataset import COLUMNS, KEY
+from bench.dataset import KEY, column_list
 from bench.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Engine(ABC):
 
     def create(self, table: str, *, keyed: bool) -> None:
         """Make an empty table with the data set's columns, for upserts by ``id`` if it is keyed."""
-        self.define(table, column_list(), [KEY] if keyed else [], self.settings.buckets)
+        self.define(table, column_list(self.settings.variant), [KEY] if keyed else [], self.settings.buckets)
 
     def use(self, database: str) -> None:
         """Let names of tables mean those of a database, which is made unless it is there."""
@@ -112,8 +112,3 @@ class Engine(ABC):
     def drop(self, table: str) -> None:
         """Drop a table with its files, if it is there."""
         self.rows(f"DROP TABLE IF EXISTS {self.named(table)}")
-
-
-def column_list() -> str:
-    """The data set's columns, as they stand in ``CREATE TABLE``."""
-    return ", ".join(f"{name} {kind}" for name, kind in COLUMNS)

@@ -10,7 +10,7 @@ from bench.works.base import Work
 from bench.works.compact import COMPACT
 from bench.works.count import COUNT, MERGED_COUNT
 from bench.works.expire import EXPIRE
-from bench.works.filter import FILTER
+from bench.works.filter import COMPACTED_FILTER, FILTER, MERGED_FILTER
 from bench.works.group_by import GROUP_BY, MERGED_GROUP_BY
 from bench.works.insert import INSERT, LOAD
 from bench.works.kinds import KIND_WORKS
@@ -34,10 +34,12 @@ WORKS: dict[str, Work] = {
         UPSERT,
         MERGED_SCAN,
         MERGED_GROUP_BY,
+        MERGED_FILTER,
         MERGED_COUNT,
         MERGED_LOOKUP,
         COMPACT,
         COMPACTED_SCAN,
+        COMPACTED_FILTER,
         COMPACTED_LOOKUP,
         SMALL_INSERTS,
         EXPIRE,

@@ -24,4 +24,4 @@ class Compact(Work):
         return Sample(took)
 
 
-COMPACT = Compact("compact", "full compaction", ("upsert",), base="insert", marks=Marks(1.4, 1.5, 1.2), slices=1)
+COMPACT = Compact("compact", "full compaction", ("upsert",), base="insert", marks=Marks(0.9, 1.2, 0.9), slices=1)

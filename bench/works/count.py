@@ -7,13 +7,13 @@ from bench.works.query import Query
 
 _TEXT = "SELECT count(*) FROM {table}"
 
-COUNT = Query("count", "append: count", ("insert",), marks=Marks(0.7, 1.1, 0.5), quick=3, text=_TEXT)
+COUNT = Query("count", "append: count", ("insert",), marks=Marks(0.45, 0.91, 0.4), quick=3, text=_TEXT)
 MERGED_COUNT = Query(
     "merged-count",
     "merge on read: count",
     ("upsert",),
     base="count",
-    marks=Marks(15, 2.6, 7),
+    marks=Marks(7.6, 2.1, 2.1),
     quick=2,
     table=KEYED_TABLE,
     text=_TEXT,

@@ -33,7 +33,7 @@ class Insert(Work):
         return Sample(took)
 
 
-INSERT = Insert("insert", "append: bulk insert", marks=Marks(1.75, 1.2, 1.15))
+INSERT = Insert("insert", "append: bulk insert", marks=Marks(1.1, 0.87, 1.05))
 LOAD = Insert(
-    "load", "primary key: bulk load", base="insert", marks=Marks(3.3, None, 2.0), table=KEYED_TABLE, keyed=True
+    "load", "primary key: bulk load", base="insert", marks=Marks(2.6, 0.53, 1.2), table=KEYED_TABLE, keyed=True
 )

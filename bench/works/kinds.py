@@ -75,8 +75,8 @@ def _works(kind: str, title: str, load: Marks, upsert: Marks, scan: Marks) -> tu
 
 
 KIND_WORKS = (
-    *_works("aggregation", "aggregation", Marks(), Marks(), Marks(3.7, None, 2.5)),
-    *_works("partial-update", "partial update", Marks(), Marks(), Marks(2.9, None, 2.5)),
-    *_works("vectors", "deletion vectors", Marks(3.1, None, 2.5), Marks(1.7, None, 1.5), Marks(2.0, None, 1.3)),
-    *_works("lookup", "changes looked up", Marks(), Marks(3.9, None, 3.0), Marks()),
+    *_works("aggregation", "aggregation", Marks(), Marks(), Marks(3.2, None, 1.6)),
+    *_works("partial-update", "partial update", Marks(), Marks(), Marks(2.9, None, 1.5)),
+    *_works("vectors", "deletion vectors", Marks(2.3, None, 1.2), Marks(1.4, None, 0.6), Marks(2.0, None, 1.05)),
+    *_works("lookup", "changes looked up", Marks(), Marks(1.1, None, 0.25), Marks()),
 )

@@ -20,16 +20,22 @@ class Lookup(Query):
         return f"SELECT * FROM {stage.engine.named(self.table)} WHERE id = {key}"
 
 
-LOOKUP = Lookup("lookup", "append: look-up of one key", ("insert",), quick=3)
+LOOKUP = Lookup("lookup", "append: look-up of one key", ("insert",), marks=Marks(1.1, 1.2, 0.3), quick=3)
 MERGED_LOOKUP = Lookup(
-    "merged-lookup", "merge on read: look-up of one key", ("upsert",), base="lookup", quick=3, table=KEYED_TABLE
+    "merged-lookup",
+    "merge on read: look-up of one key",
+    ("upsert",),
+    base="lookup",
+    marks=Marks(0.5, 2.0, 0.18),
+    quick=3,
+    table=KEYED_TABLE,
 )
 COMPACTED_LOOKUP = Lookup(
     "compacted-lookup",
     "compacted: look-up of one key",
     ("compact",),
     base="lookup",
-    marks=Marks(0.11, 0.96, 0.1),
+    marks=Marks(0.5, 2.0, 0.18),
     quick=3,
     table=KEYED_TABLE,
 )

@@ -40,14 +40,14 @@ UPDATE = RowChange(
     "update",
     "UPDATE of 1 %",
     base="insert",
-    marks=Marks(0.27, 0.21, 0.2),
+    marks=Marks(0.23, 0.21, 0.15),
     statement="UPDATE {table} SET quantity = quantity + 1 WHERE id % 100 = {number}",
 )
 DELETE = RowChange(
     "delete",
     "DELETE of 1 %",
     base="insert",
-    marks=Marks(0.33, 0.11, 0.15),
+    marks=Marks(0.24, 0.09, 0.1),
     statement="DELETE FROM {table} WHERE id % 100 = {number}",
     first=50,
 )

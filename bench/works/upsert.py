@@ -29,5 +29,5 @@ class Upsert(Work):
 
 
 UPSERT = Upsert(
-    "upsert", "ten upserts of 5 %, write-only", ("load",), base="insert", marks=Marks(2.2, 7.4, 1.5), slices=UPSERTS
+    "upsert", "ten upserts of 5 %, write-only", ("load",), base="insert", marks=Marks(1.7, 5.1, 1.0), slices=UPSERTS
 )

@@ -102,7 +102,7 @@ def test_an_environment_that_cannot_be_made_stands_in_its_engines_columns(
         raise EngineError("the environment cannot be created: no such package")
 
     monkeypatch.setattr(environment, "_run", refuse)
-    monkeypatch.setattr(environment, "_HERE", tmp_path)
+    monkeypatch.setattr(environment, "_HOMES", tmp_path)
     settings = Settings(rows=10, repetitions=1, data=tmp_path, scratch=tmp_path)
     found = run(settings, ["delta", "iceberg"], ["scan"], tmp_path, lambda text: None)
     assert table(found).count("the environment cannot be created: no such package") == 2
