@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import tzinfo
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from paimon_sql.catalog.catalog import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
@@ -16,37 +15,10 @@ from paimon_sql.discovery import name_of
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.records import Int, Long, Record, StringMap, column, columns_of
 from paimon_sql.format.schema.types import DataField, DataType
-from paimon_sql.procedures.refresher import Refresher
+from paimon_sql.procedures.refresher import PlainTables, Refresher
 from paimon_sql.storage.branches.management import with_branch
-from paimon_sql.storage.copy.migration import PlainTable
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor, Work
 from paimon_sql.storage.table.table import Table
-
-
-class PlainTables(Protocol):
-    """Tables of plain files (Hive tables, directories) that a session can read."""
-
-    def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
-        """A table of the session's catalog, or a directory.
-
-        Args:
-            source_type: ``hive``, or the file format of a directory.
-            name: the table, or the directory.
-            known: a table with the columns of the directory's files, if there is one.
-
-        Raises:
-            NotFoundError: there is no such table or directory.
-        """
-
-    def directories(self, source_type: str, name: str) -> list[str]:
-        """The directories that may hold files of a table; arguments and errors as in `table`."""
-
-    def names(self, database: str) -> list[str]:
-        """The tables of a database, sorted.
-
-        Raises:
-            NoSuchDatabaseError: there is no such database.
-        """
 
 
 @dataclass(frozen=True)
@@ -64,7 +36,6 @@ class Context:
         others: the other Paimon catalogs of the session, by name.
         plain_tables: the tables of plain files of the session; None without Spark.
         refresher: refreshes materialized tables; None without Spark.
-        started: the time of its start, by the monotonic clock.
     """
 
     catalog: Catalog
@@ -77,11 +48,15 @@ class Context:
     others: Mapping[str, Catalog] = field(default_factory=dict)
     plain_tables: PlainTables | None = None
     refresher: Refresher | None = None
-    started: float = field(default_factory=time.monotonic)
 
-    def seconds(self) -> float:
-        """The seconds since the start, rounded to milliseconds."""
-        return round(time.monotonic() - self.started, 3)
+    def tracked(self, names: Sequence[Identifier]) -> Iterator[Identifier]:
+        """Yield names of tables, and report each as progress when the next is taken."""
+        if self.work is not None:
+            self.work.expect(len(names))
+        for name in names:
+            yield name
+            if self.work is not None:
+                self.work.advance()
 
     def table(self, name: str) -> Table:
         """The table that an argument names.
@@ -185,8 +160,8 @@ class Procedure(ABC):
             cls.columns = (*cls.results, *cls.details)
 
     @abstractmethod
-    def call(self, context: Context, arguments: Any) -> Iterable[object]:
-        """Run the procedure; returns rows of ``Result``.
+    def call(self, context: Context, arguments: Any) -> Record | Iterable[Record]:
+        """Run the procedure; returns a row of ``Result``, or several.
 
         Args:
             context: the environment of the call.
@@ -213,31 +188,80 @@ def required(meaning: str) -> Any:
     return column(meaning)
 
 
-def optional(meaning: str) -> Any:
-    """Declare an optional argument; None by default."""
-    return column(meaning, default=None)
+def optional(meaning: str, *, default: object = None, last: bool = False) -> Any:
+    """Declare an optional argument, None by default; a ``last`` one follows the others, also of derived records."""
+    return field(default=default, metadata={"meaning": meaning, "nullable": None, "last": last})
 
 
-def detail(meaning: str) -> Any:
-    """Declare a result column that Apache Paimon's connector does not have."""
-    return column(meaning, default=None)
+def detail(meaning: str, *, last: bool = False) -> Any:
+    """Declare a result column that Apache Paimon's connector does not have; ``last`` as in `optional`."""
+    return field(default=None, metadata={"meaning": meaning, "nullable": None, "last": last, "detail": True})
 
 
-class OfTable(Record, kw_only=True):
+DRY_RUN = "Whether to only report what would be done."
+
+
+class DryRun(Record, kw_only=True):
+    """The last argument of calls that change something."""
+
+    dry_run: bool = optional(DRY_RUN, default=False, last=True)
+
+
+class TheTable(Record, kw_only=True):
     """The first argument of calls on a table."""
 
     table: str = required("The table: t, db.t or catalog.db.t; a branch is `t$branch_b`.")
 
 
+class OfTable(TheTable, DryRun, kw_only=True):
+    """The first and the last argument of calls that change a table."""
+
+
+class Done(Record, kw_only=True):
+    """The first result column of calls that succeed or raise an error."""
+
+    result: bool = column("always true", default=True)
+
+
+class Seconds(Record, kw_only=True):
+    """The duration, which `run` fills in."""
+
+    seconds: float = detail("duration in seconds", last=True)
+
+
+class Noted(Record, kw_only=True):
+    """The note; `run` fills it in for a dry run without another one."""
+
+    note: str | None = detail("why nothing was done", last=True)
+
+
+class Timed(Noted, Seconds, kw_only=True):
+    """The last result columns of most calls."""
+
+
+class NewSnapshot(Record, kw_only=True):
+    """The result of a commit."""
+
+    snapshot_id: Long | None = detail("the created snapshot; null if nothing was done", last=True)
+
+
+class Committed(Timed, NewSnapshot, kw_only=True):
+    """The last result columns of calls that commit."""
+
+
 def arguments_of(record: type) -> tuple[Argument, ...]:
     """The declared arguments, in order."""
-    return tuple(
-        Argument(c.name, c.type, c.description or "", f.default is MISSING)
-        for c, f in zip(columns_of(record, nullable=True), fields(record), strict=True)
-    )
+    return tuple(Argument(c.name, c.type, c.description or "", f.default is MISSING) for c, f in _declared(record))
 
 
 def results_of(record: type) -> tuple[tuple[DataField, ...], tuple[DataField, ...]]:
     """The declared result columns: those of Apache Paimon's connector, which are nullable by default, and details."""
-    columns, connector = columns_of(record, nullable=True), sum(f.default is MISSING for f in fields(record))
-    return columns[:connector], columns[connector:]
+    declared = _declared(record)
+    details = tuple(c for c, f in declared if "detail" in f.metadata)
+    return tuple(c for c, f in declared if "detail" not in f.metadata), details
+
+
+def _declared(record: type) -> list[tuple[DataField, Field[object]]]:
+    """The columns of a record with their declarations, in order."""
+    found = zip(columns_of(record, nullable=True), fields(record), strict=True)
+    return sorted(found, key=lambda pair: bool(pair[1].metadata.get("last")))

@@ -13,8 +13,9 @@ from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import Argument, Context, Procedure
+from paimon_sql.procedures.base import Argument, Context, Noted, Procedure, Record
 from paimon_sql.procedures.registry import find_procedure
+from paimon_sql.procedures.values import NOTHING_DONE
 from paimon_sql.storage.execution.task_executor import register_work
 from paimon_sql.storage.metadata.catalog_environment import MaintenanceLog, MaintenanceRun
 from paimon_sql.storage.table.table import Table
@@ -29,7 +30,7 @@ class ProcedureResult:
     """The result of a procedure: records of its ``Result``."""
 
     procedure: Procedure
-    rows: Sequence[object]
+    rows: Sequence[Record]
 
     def to_dicts(self) -> list[dict[str, object]]:
         """The rows as dictionaries by column."""
@@ -70,14 +71,33 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, object])
     recorder = _Recorder(context, procedure, arguments)
     called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
     with register_work(called, context.is_cancelled) as work:
-        watched = replace(context, executor=context.executor.watched(work), work=work, started=time.monotonic())
+        watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
-            answer = ProcedureResult(procedure, list(procedure.call(watched, procedure.Arguments(**arguments))))
+            answer = ProcedureResult(procedure, rows_of(watched, procedure, arguments))
         except BaseException as error:
             recorder.failed(error)
             raise
     recorder.done(answer)
     return answer
+
+
+def rows_of(context: Context, procedure: Procedure, arguments: Mapping[str, object]) -> list[Record]:
+    """Run a procedure, and fill in the duration and the note of a dry run; arguments as in `run`."""
+    given = {a.name: arguments.get(a.name) for a in procedure.arguments}
+    required = {a.name for a in procedure.arguments if a.required}
+    started = time.monotonic()
+    found = procedure.call(
+        context, procedure.Arguments(**{k: v for k, v in given.items() if v is not None or k in required})
+    )
+    rows = []
+    for row in [found] if isinstance(found, Record) else found:
+        known: dict[str, object] = {}
+        if getattr(row, "seconds", 0) is None:
+            known["seconds"] = round(time.monotonic() - started, 3)
+        if isinstance(row, Noted) and row.note is None and given.get("dry_run"):
+            known["note"] = NOTHING_DONE
+        rows.append(replace(row, **known))  # type: ignore[type-var]
+    return rows
 
 
 class _Recorder:

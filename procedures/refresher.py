@@ -1,12 +1,15 @@
-"""Interface for refreshes of materialized tables, and their results."""
+"""Interfaces to a session: refreshes of materialized tables, with their results, and tables of plain files."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.storage.copy.migration import PlainTable
+from paimon_sql.storage.table.table import Table
 
 NONE, FULL, INCREMENTAL = "NONE", "FULL", "INCREMENTAL"
 
@@ -61,3 +64,29 @@ class Refresher(ABC):
     @abstractmethod
     def sources(self, identifier: Identifier) -> set[str]:
         """The full names of the tables that the query of a table reads."""
+
+
+class PlainTables(Protocol):
+    """Tables of plain files (Hive tables, directories) that a session can read."""
+
+    def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
+        """A table of the session's catalog, or a directory.
+
+        Args:
+            source_type: ``hive``, or the file format of a directory.
+            name: the table, or the directory.
+            known: a table with the columns of the directory's files, if there is one.
+
+        Raises:
+            NotFoundError: there is no such table or directory.
+        """
+
+    def directories(self, source_type: str, name: str) -> list[str]:
+        """The directories that may hold files of a table; arguments and errors as in `table`."""
+
+    def names(self, database: str) -> list[str]:
+        """The tables of a database, sorted.
+
+        Raises:
+            NoSuchDatabaseError: there is no such database.
+        """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta, tzinfo
 
 import pyarrow as pa
@@ -16,10 +16,9 @@ from paimon_sql.format.options import find_option, nearest_key
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.text.durations import parse_duration
 from paimon_sql.format.text.instants import parse_instant
-from paimon_sql.procedures.base import Record, optional
+from paimon_sql.procedures.base import DryRun, optional
 
 OPTIONS = "Options for this call, as 'k=v,k=v'."
-DRY_RUN = "Whether to only report what would be done."
 OLDER_THAN = "Between the two limits, only expire older ones: '2024-01-31 08:00:00' in the session's time zone."
 MAX_DELETES = "Maximum number to expire in this call."
 """Meanings of the arguments of these names."""
@@ -88,8 +87,8 @@ def duration_of(text: str | None, argument: str) -> timedelta | None:
         raise InvalidInputError(f"{argument}: {error}.") from error
 
 
-def names_of(text: str, argument: str) -> list[str]:
-    """Parse names, separated by commas.
+def names_of(text: str, argument: str, exists: Callable[[str], bool]) -> list[str]:
+    """Parse names, separated by commas; a name that holds commas is one, if it ``exists``.
 
     Raises:
         InvalidInputError: there is no name.
@@ -97,7 +96,7 @@ def names_of(text: str, argument: str) -> list[str]:
     names = list(comma_separated(text))
     if not names:
         raise InvalidInputError(f"{argument} must not be blank.")
-    return names
+    return [text] if len(names) > 1 and exists(text) else names
 
 
 def boolean_of(text: str | None, argument: str) -> bool:
@@ -166,7 +165,7 @@ def pattern_of(text: str | None, argument: str, default: str) -> NameExpression:
         raise InvalidInputError(f"{argument}: '{text}' is not a regular expression: {error}.") from error
 
 
-class TableExpressions(Record, kw_only=True):
+class TableExpressions(DryRun, kw_only=True):
     """The arguments by which `matching_tables` chooses tables."""
 
     including_databases: str | None = optional("A regular expression for databases; all by default.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, boolean_of
+from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional, required
+from paimon_sql.procedures.values import boolean_of
 from paimon_sql.storage.branches.management import create_branch
 
 THE_BRANCH = "The branch's name."
@@ -22,30 +20,25 @@ class CreateBranch(Procedure):
         tag: str | None = optional("The tag to create it from; empty without tag and snapshot.")
         ignoreIfExists: str | None = optional("'true' to do nothing if a branch of that name exists.")  # noqa: N815
         snapshot: Long | None = optional("The snapshot to create it from.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Noted, kw_only=True):
         snapshot_id: Long | None = detail("the snapshot that it was created from; null for an empty branch")
         record_count: Long | None = detail("the records of that snapshot, before merging")
         schema_id: Long = detail("its newest schema")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         created = create_branch(
             context.table(arguments.table),
             arguments.branch,
             tag=arguments.tag,
             snapshot_id=arguments.snapshot,
             ignore_if_exists=boolean_of(arguments.ignoreIfExists, "ignoreIfExists"),
-            dry_run=dry_run,
+            dry_run=arguments.dry_run,
         )
         base = created.snapshot
-        yield self.Result(
-            result=True,
+        return self.Result(
             snapshot_id=base.id if base else None,
             record_count=base.total_record_count if base else None,
             schema_id=created.schema_id,
-            note="the branch exists already" if created.existed else NOTHING_DONE if dry_run else None,
+            note="the branch exists already" if created.existed else None,
         )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Done, Long, OfTable, Procedure, Timed, detail, required
 from paimon_sql.procedures.branches.create_branch import THE_BRANCH
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.operations.fast_forward import fast_forward
 
 
@@ -18,10 +15,8 @@ class FastForward(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         branch: str = required(THE_BRANCH)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Timed, kw_only=True):
         previous_snapshot_id: Long | None = detail("the latest snapshot before; null without any")
         current_snapshot_id: Long = detail("the latest snapshot now")
         shared_snapshot_id: Long | None = detail("their latest common snapshot; null without one")
@@ -29,21 +24,16 @@ class FastForward(Procedure):
         added_snapshots: Long = detail("number of added snapshots of the branch")
         removed_tags: str | None = detail("the removed tags; null without any")
         added_tags: str | None = detail("the added tags; null without any")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done, or what happens to the files")
+        note: str | None = detail("why nothing was done, or what happens to the files", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
-        done = fast_forward(context.table(arguments.table), arguments.branch, dry_run=dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
+        done = fast_forward(context.table(arguments.table), arguments.branch, dry_run=arguments.dry_run)
         note = None
         if done.is_empty():
             note = "the table has this state already"
-        elif dry_run:
-            note = NOTHING_DONE
-        elif done.dropped:
+        elif done.dropped and not arguments.dry_run:
             note = "the files of removed snapshots are kept until CALL sys.remove_orphan_files"
-        yield self.Result(
-            result=True,
+        return self.Result(
             previous_snapshot_id=done.previous,
             current_snapshot_id=done.current,
             shared_snapshot_id=done.shared or None,
@@ -51,6 +41,5 @@ class FastForward(Procedure):
             added_snapshots=len(done.added),
             removed_tags=", ".join(done.dropped_tags) or None,
             added_tags=", ".join(done.added_tags) or None,
-            seconds=context.seconds(),
             note=note,
         )

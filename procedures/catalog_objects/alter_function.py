@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.catalog_objects import apply_change
-from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Done, DryRun, Procedure, detail, required
 from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 
 class AlterFunction(Procedure):
@@ -21,28 +19,25 @@ class AlterFunction(Procedure):
         ' "definition": {"type": "sql", "definition": "2 * x"}}\')'
     )
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         function: str = required(THE_FUNCTION)
         change: str = required(
             'The change, as JSON; its "action" is addDefinition, updateDefinition, dropDefinition, setOption,'
             " removeOption or updateComment."
         )
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, kw_only=True):
         definitions: str | None = detail("the engines that have a definition now")
         note: str | None = detail(WHETHER_DRY_RUN)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         try:
             change = json.loads(arguments.change)
         except ValueError as error:
             raise InvalidInputError(f"change is not valid JSON: {error}.") from error
         catalog, identifier = context.locate_object(arguments.function, "function")
-        if dry_run:
+        if arguments.dry_run:
             changed = apply_change(catalog.function(identifier), change)
         else:
             changed = catalog.alter_function(identifier, lambda function: apply_change(function, change))
-        yield self.Result(True, ", ".join(sorted(changed.definitions)) or None, NOTHING_DONE if dry_run else None)
+        return self.Result(definitions=", ".join(sorted(changed.definitions)) or None)

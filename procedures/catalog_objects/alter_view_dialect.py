@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.catalog_objects import ViewSchema
-from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, Done, DryRun, Procedure, detail, optional, required
 
 _ENGINE = "spark"
 
@@ -18,21 +15,19 @@ class AlterViewDialect(Procedure):
     summary = "Add, replace or remove the query of a view for one engine."
     example = "CALL sys.alter_view_dialect('db.v', 'add', 'flink', 'SELECT id FROM t')"
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         view: str = required("The view: v, db.v or catalog.db.v.")
         action: str = required("add, update or drop.")
         engine: str | None = optional(f"The engine, such as flink; {_ENGINE} by default.")
         query: str | None = optional("The query in that engine's syntax, for add and update.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, kw_only=True):
         dialects: str | None = detail("the engines that have their own query now")
         note: str | None = detail("whether this was a dry run")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         action, engine = arguments.action.strip().lower(), (arguments.engine or "").strip() or _ENGINE
-        query, dry_run = arguments.query or "", bool(arguments.dry_run)
+        query = arguments.query or ""
         if action not in ("add", "update", "drop"):
             raise InvalidInputError(f"A view has no action '{action}'.", remedy="Use add, update or drop.")
         if action != "drop" and not query.strip():
@@ -44,5 +39,5 @@ class AlterViewDialect(Procedure):
             return view.with_dialect(engine, query, is_new=action == "add")
 
         catalog, identifier = context.locate_object(arguments.view, "view")
-        changed = change(catalog.view(identifier)) if dry_run else catalog.alter_view(identifier, change)
-        yield self.Result(True, ", ".join(sorted(changed.dialects)) or None, NOTHING_DONE if dry_run else None)
+        changed = change(catalog.view(identifier)) if arguments.dry_run else catalog.alter_view(identifier, change)
+        return self.Result(dialects=", ".join(sorted(changed.dialects)) or None)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from paimon_sql.errors import FunctionExistsError, InvalidInputError, PaimonError
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.catalog_objects import FunctionSchema
 from paimon_sql.format.schema.types import DataField, parse_field
-from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, Done, DryRun, Noted, Procedure, detail, optional, required
 
 THE_FUNCTION = "The function: f, db.f or catalog.db.f."
 WHETHER_DRY_RUN = "whether this was a dry run"
@@ -27,34 +25,31 @@ class CreateFunction(Procedure):
         ' returnParams => \'[{"id": 0, "name": "y", "type": "INT"}]\')'
     )
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         function: str = required(THE_FUNCTION)
         inputParams: str = required(f"Its parameters, as JSON: {_FIELDS}.")  # noqa: N815
         returnParams: str = required("Its return values, as JSON like the parameters.")  # noqa: N815
         deterministic: bool | None = optional("Whether equal arguments give equal results; true by default.")
         comment: str | None = optional("Its comment.")
         options: str | None = optional("Its options, as 'k=v,k=v'.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
-        note: str | None = detail(WHETHER_DRY_RUN)
+    class Result(Done, Noted, kw_only=True):
+        note: str | None = detail(WHETHER_DRY_RUN, last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run, deterministic = bool(arguments.dry_run), arguments.deterministic
+    def call(self, context: Context, arguments: Arguments) -> Result:
         schema = FunctionSchema(
             parameters=_fields(arguments.inputParams, "inputParams"),
             returns=_fields(arguments.returnParams, "returnParams"),
-            deterministic=deterministic is None or bool(deterministic),
+            deterministic=arguments.deterministic is not False,
             comment=arguments.comment,
             options=_options(arguments.options or ""),
         )
         catalog, identifier = context.locate_object(arguments.function, "function")
-        if dry_run and catalog.function_name(identifier) is not None:
+        if arguments.dry_run and catalog.function_name(identifier) is not None:
             raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
-        if not dry_run:
+        if not arguments.dry_run:
             catalog.create_function(identifier, schema)
-        yield self.Result(True, NOTHING_DONE if dry_run else None)
+        return self.Result()
 
 
 def _fields(text: str, argument: str) -> tuple[DataField, ...]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, DryRun, Procedure, required
+from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, CreateFunction
 
 
 class DropFunction(Procedure):
@@ -15,18 +12,15 @@ class DropFunction(Procedure):
     summary = "Drop a function of the catalog."
     example = "CALL sys.drop_function(`function` => 'db.twice')"
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         function: str = required(THE_FUNCTION)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
-        note: str | None = detail(WHETHER_DRY_RUN)
+    Result = CreateFunction.Result
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> CreateFunction.Result:
         catalog, identifier = context.locate_object(arguments.function, "function")
         if arguments.dry_run:
             catalog.function(identifier)
         else:
             catalog.drop_function(identifier)
-        yield self.Result(True, NOTHING_DONE if arguments.dry_run else None)
+        return self.Result()

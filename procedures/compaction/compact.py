@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import COMPACTION_SKIP_EXPIRED_PARTITIONS
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.base import Committed, Context, Done, Long, OfTable, Procedure, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, duration_of, options_of
+from paimon_sql.procedures.values import OPTIONS, duration_of, options_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import Scope, plan_table
 from paimon_sql.storage.compact.layouts.clustered import plan_sort
@@ -46,19 +45,14 @@ class Compact(Procedure):
         options: str | None = optional(OPTIONS)
         partition_idle_time: str | None = optional("Only partitions without new files for this duration, as '1 d'.")
         buckets: str | None = optional("Only these buckets of a table with fixed buckets, as '0-3,7'.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Committed, kw_only=True):
         compacted_files: Long = detail("files that were merged")
         compacted_bytes: Long = detail("their size in bytes")
         new_files: Long | None = detail("files that replaced them; null in a dry run")
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         clustered = clusters(table)
         strategy = (arguments.compact_strategy or "").strip().lower() or ("minor" if clustered else "full")
@@ -95,15 +89,13 @@ class Compact(Procedure):
                     committed = next(iter(operations.append(transaction, messages)), None)
             before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
             after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
-        yield self.Result(
-            result=True,
+        return self.Result(
             compacted_files=len(before),
             compacted_bytes=sum(f.file_size for f in before),
             new_files=None if after is None else len(after),
             new_bytes=None if after is None else sum(f.file_size for f in after),
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
-            note=None if committed else NOTHING_DONE if arguments.dry_run and before else nothing,
+            note=None if committed or (arguments.dry_run and before) else nothing,
         )
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Timed, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.compact.layouts.chain import (
     CompactedChain,
     chain_to_compact,
@@ -24,10 +21,9 @@ class CompactChainTable(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         partition: str = required('The partition, as \'dt="20250811",hour="08"\'; columns may be left out.')
-        overwrite: bool | None = optional("Whether to rewrite a partition that is compacted already.")
-        dry_run: bool | None = optional(DRY_RUN)
+        overwrite: bool = optional("Whether to rewrite a partition that is compacted already.", default=False)
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         result: bool = column("false if it is compacted already, or has no changes")
         compacted_partitions: Long = detail("partitions that were compacted or rewritten")
         old_files: Long = detail("files of both branches that were merged")
@@ -35,10 +31,8 @@ class CompactChainTable(Procedure):
         new_files: Long | None = detail("files that were written; null in a dry run")
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
         snapshot_id: Long | None = detail("the snapshot created in the snapshot branch; null without one")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         spec = arguments.partition.strip()
         if not spec.strip(";"):
             raise InvalidInputError("No partition is given.", remedy="Write partition => 'dt=\"20250811\"'.")
@@ -50,9 +44,10 @@ class CompactChainTable(Procedure):
         chain = chain_to_compact(table)
         chosen = chosen_partitions(table, spec, None, context.zone)
         assert chosen is not None
-        plan = plan_chain_compaction(chain, chosen, overwrite=bool(arguments.overwrite))
-        dry_run = bool(arguments.dry_run)
-        done = CompactedChain([], None) if dry_run or not plan.tasks else compact_chain(plan, context.executor)
+        plan = plan_chain_compaction(chain, chosen, overwrite=arguments.overwrite)
+        done = (
+            CompactedChain([], None) if arguments.dry_run or not plan.tasks else compact_chain(plan, context.executor)
+        )
         files = [f for m in done.messages for f in m.new_files]
         used = {f.file_name: f.file_size for task in plan.tasks for f in task.split.files}
         note = None
@@ -60,18 +55,15 @@ class CompactChainTable(Procedure):
             note = f"it is in {plan.table.name} already; overwrite => true rewrites it"
         elif not plan.tasks:
             note = "it has no changes"
-        elif dry_run:
-            note = NOTHING_DONE
-        elif done.snapshot is None:
+        elif done.snapshot is None and not arguments.dry_run:
             note = "it has no rows left"
-        yield self.Result(
+        return self.Result(
             result=bool(plan.tasks),
             compacted_partitions=len(plan.partitions),
             old_files=len(used),
             old_bytes=sum(used.values()),
-            new_files=None if dry_run else len(files),
-            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            new_files=None if arguments.dry_run else len(files),
+            new_bytes=None if arguments.dry_run else sum(f.file_size for f in files),
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=context.seconds(),
             note=note,
         )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
-from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.base import Context, Long, Noted, Procedure, column, detail, optional
 from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, TableExpressions, matching_tables, options_of
+from paimon_sql.procedures.values import OPTIONS, TableExpressions, matching_tables, options_of
 
 
 class CompactDatabase(Procedure):
@@ -24,9 +23,8 @@ class CompactDatabase(Procedure):
 
     class Arguments(TableExpressions, kw_only=True):
         options: str | None = optional(OPTIONS)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Noted, kw_only=True):
         result: str = column("how many tables were compacted, and how many failed")
         compacted_tables: Long = detail("tables with merged files")
         failed_tables: Long = detail("tables that failed")
@@ -36,36 +34,25 @@ class CompactDatabase(Procedure):
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
         seconds: float = detail("duration in seconds")
         tables: str | None = detail("the outcome of each table, one per line; null if none was chosen")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         options_of(arguments.options)  # validate once, before the first table
-        chosen = list(matching_tables(context.catalog, arguments))
-        if context.work is not None:
-            context.work.expect(len(chosen))
-        done = []
-        for identifier in chosen:
-            found = _compact(context, identifier, arguments)
-            if found is not None:
-                done.append(found)
-            if context.work is not None:
-                context.work.advance()
+        chosen = context.tracked(list(matching_tables(context.catalog, arguments)))
+        done = [found for name in chosen if (found := _compact(context, name, arguments)) is not None]
         answers = [table.answer for table in done if table.answer is not None]
         failed = len(done) - len(answers)
         compacted = sum(answer.compacted_files > 0 for answer in answers)
         nothing = NOTHING_MERGED if done else "the expressions match no table"
-        dry_run = bool(arguments.dry_run)
-        yield self.Result(
+        return self.Result(
             result=f"Compact database finished. Success: {len(answers)}, Failed: {failed}",
             compacted_tables=compacted,
             failed_tables=failed,
             compacted_files=sum(answer.compacted_files for answer in answers),
             compacted_bytes=sum(answer.compacted_bytes for answer in answers),
-            new_files=None if dry_run else sum(answer.new_files or 0 for answer in answers),
-            new_bytes=None if dry_run else sum(answer.new_bytes or 0 for answer in answers),
-            seconds=context.seconds(),
+            new_files=None if arguments.dry_run else sum(answer.new_files or 0 for answer in answers),
+            new_bytes=None if arguments.dry_run else sum(answer.new_bytes or 0 for answer in answers),
             tables="\n".join(map(_line, done)) or None,
-            note=nothing if not compacted else NOTHING_DONE if dry_run else None,
+            note=None if compacted else nothing,
         )
 
 
@@ -93,7 +80,7 @@ def _compact(context: Context, identifier: Identifier, arguments: CompactDatabas
     table = f"`{identifier.database}`.`{identifier.table}`"
     given = Compact.Arguments(table=table, options=arguments.options, dry_run=arguments.dry_run)
     try:
-        (row,) = Compact().call(context, given)
+        row = Compact().call(context, given)
     except (NoSuchTableError, WrongKindError):
         return None
     except (PaimonError, OSError) as error:

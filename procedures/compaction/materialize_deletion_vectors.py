@@ -8,9 +8,9 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.base import Committed, Context, Done, Long, OfTable, Procedure, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.procedures.values import OPTIONS, options_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import Scope
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
@@ -27,21 +27,15 @@ class MaterializeDeletionVectors(Procedure):
         partitions: str | None = optional(PARTITIONS)
         options: str | None = optional(OPTIONS)
         where: str | None = optional(WHERE)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Committed, kw_only=True):
         deleted_rows: Long = detail("removed rows that were marked as deleted")
         old_files: Long = detail("files that were replaced")
         old_bytes: Long = detail("their size in bytes")
         new_files: Long | None = detail("files that replaced them; null in a dry run")
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         # On a write-only table, procedures do what commits do not, such as expiration.
         table = table.with_options({WRITE_ONLY.key: "false"})
@@ -56,19 +50,17 @@ class MaterializeDeletionVectors(Procedure):
         tasks = plan_materialization(table, base, Scope(chosen))
         before = [f for task in tasks for f in task.files]
         after, committed = [], None
-        if tasks and not dry_run:
+        if tasks and not arguments.dry_run:
             with Transaction(table) as transaction:
                 messages = transaction.staged.own(run_evolved(table, context.executor, base, tasks))
                 committed = operations.compact(transaction, messages)
             after = [f for m in messages for f in m.compact_after]
         yield self.Result(
-            result=True,
             deleted_rows=sum(d.range.cardinality or 0 for task in tasks for d in task.deletions.values()),
             old_files=len(before),
             old_bytes=sum(f.file_size for f in before),
-            new_files=None if dry_run else len(after),
-            new_bytes=None if dry_run else sum(f.file_size for f in after),
+            new_files=None if arguments.dry_run else len(after),
+            new_bytes=None if arguments.dry_run else sum(f.file_size for f in after),
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
-            note="no rows are marked as deleted" if not tasks else NOTHING_DONE if dry_run else None,
+            note=None if tasks else "no rows are marked as deleted",
         )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.base import Committed, Context, Long, OfTable, Procedure, column, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.values import NOTHING_DONE
 from paimon_sql.storage.data_files.file_groups import check_data_evolution
 from paimon_sql.storage.operations.row_id_reassignment import Reassignment, RowIdReassigner
 
@@ -20,20 +18,15 @@ class ReassignRowId(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Committed, kw_only=True):
         result: str = column("what was done, or why nothing was")
         partitions: Long = detail("partitions with reassigned row ids")
         files: Long = detail("files with these rows")
         rows: Long = detail("number of these rows, including deleted ones")
         next_row_id: Long | None = detail("the next free row id")
-        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         table = context.table(arguments.table)
         check_data_evolution(table, "reassigning row ids")
         snapshot = table.snapshots.latest()
@@ -43,17 +36,16 @@ class ReassignRowId(Procedure):
         committed, plan, note = None, None, "the table has no partitions"
         if table.schema.partition_keys:
             reassigner = RowIdReassigner(table)
-            committed = reassigner.run(chosen, dry_run=dry_run)
+            committed = reassigner.run(chosen, dry_run=arguments.dry_run)
             plan = reassigner.plan
             note = NOTHING_DONE if plan.rows else "the row ids of every partition are contiguous already"
-        yield self.Result(
+        return self.Result(
             result=f"Success. {_summary(plan)}" if committed is not None and plan is not None else f"Skipped: {note}.",
             partitions=plan.partitions if plan else 0,
             files=plan.files if plan else 0,
             rows=plan.rows if plan else 0,
             next_row_id=plan.next_row_id if plan else snapshot.next_row_id,
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
             note=None if committed else note,
         )
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.base import Committed, Context, Done, Int, Long, OfTable, Procedure, detail, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
 from paimon_sql.storage.operations import operations
@@ -27,20 +24,15 @@ class Rescale(Procedure):
         bucket_num: Int | None = optional("The number of buckets; by default that of the option 'bucket'.")
         partitions: str | None = optional(PARTITIONS)
         where: str | None = optional(WHERE)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Committed, kw_only=True):
         rescaled_partitions: Long = detail("rewritten partitions")
         old_files: Long = detail("files that were replaced")
         old_bytes: Long = detail("their size in bytes")
         new_files: Long | None = detail("files that replaced them; null in a dry run")
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         table = context.table(arguments.table)
         buckets = _target_buckets(table, arguments.bucket_num)
         chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
@@ -49,23 +41,21 @@ class Rescale(Procedure):
             raise InvalidInputError(f"{table.name} is empty, so there is nothing to rescale.")
         live = filter_partitions(table, live_files(table, snapshot).entries, chosen)
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
-        dry_run, committed, files = bool(arguments.dry_run), None, []
-        if plan.replaced and not dry_run:
+        committed, files = None, []
+        if plan.replaced and not arguments.dry_run:
             with Transaction(table, Operation.OVERWRITE) as transaction:
                 messages = transaction.staged.own(rescaled(table, plan, context.executor))
                 committed = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every selected partition has {buckets} buckets already, or no rows"
-        yield self.Result(
-            result=True,
+        return self.Result(
             rescaled_partitions=len({e.partition for e in plan.replaced}),
             old_files=len(plan.replaced),
             old_bytes=sum(e.file.file_size for e in plan.replaced),
-            new_files=None if dry_run else len(files),
-            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            new_files=None if arguments.dry_run else len(files),
+            new_bytes=None if arguments.dry_run else sum(f.file_size for f in files),
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
-            note=nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
+            note=None if plan.replaced else nothing,
         )
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Timed, column, detail
 from paimon_sql.storage.operations.purge import purge
 
 
@@ -18,10 +15,9 @@ class PurgeFiles(Procedure):
     summary = "Delete all rows of a table and its whole history, including tags and branches."
     example = "CALL sys.purge_files(table => 'db.t', dry_run => true)"
 
-    class Arguments(OfTable, kw_only=True):
-        dry_run: bool | None = optional(DRY_RUN)
+    Arguments = OfTable
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         result: str = column("always Success")
         removed_snapshots: Long = detail("removed snapshots, including those of branches")
         removed_changelogs: Long = detail("removed changelogs of expired snapshots")
@@ -32,16 +28,13 @@ class PurgeFiles(Procedure):
         deleted_metadata_files: Long = detail("manifests, index files and statistics deleted")
         deleted_bytes: Long = detail("the size of all these files in bytes, as far as known from metadata")
         snapshot_id: Long | None = detail("the remaining snapshot, which is empty")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
-        done = purge(context.table(arguments.table), dry_run=dry_run)
+    def call(self, context: Context, arguments: OfTable) -> Result:
+        done = purge(context.table(arguments.table), dry_run=arguments.dry_run)
         files = done.files
         data = len(files.data) + len(files.changelog)
         had_content = done.snapshots or files.count or done.tags or done.branches or done.consumers
-        yield self.Result(
+        return self.Result(
             result="Success",
             removed_snapshots=done.snapshots,
             removed_changelogs=done.changelogs,
@@ -52,6 +45,5 @@ class PurgeFiles(Procedure):
             deleted_metadata_files=files.count - data,
             deleted_bytes=files.bytes,
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=context.seconds(),
-            note=NOTHING_DONE if dry_run else None if had_content else "the table is empty",
+            note=None if arguments.dry_run or had_content else "the table is empty",
         )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
+from paimon_sql.format.schema.records import Int, Long, Record, column
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Int, Long, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, instant_of, positive
+from paimon_sql.procedures.base import DRY_RUN, Context, Procedure, Timed, detail, optional, required
+from paimon_sql.procedures.values import instant_of, positive
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.maintenance.orphans.candidates import external_roots, shared_roots
 from paimon_sql.storage.maintenance.orphans.removal import Removed, Search, find_orphans, remove_orphans
@@ -35,13 +36,13 @@ class RemoveOrphanFiles(Procedure):
         older_than: str | None = optional(
             "Delete only files older than this: '2024-01-31 08:00:00' in the session's time zone; a day by default."
         )
-        dry_run: bool | None = optional(DRY_RUN)
+        dry_run: bool = optional(DRY_RUN, default=False)
         parallelism: Int | None = optional("The number of tasks per step.")
         mode: str | None = optional(
             "distributed, the default, which uses Spark's executors if there is much to do; or local."
         )
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         deletedFileCount: Long = column("how many files were deleted")  # noqa: N815
         deletedFileTotalLenInBytes: Long = column("their size in bytes")  # noqa: N815
         data_files: Long = detail("of these, data and changelog files")
@@ -53,11 +54,9 @@ class RemoveOrphanFiles(Procedure):
         unknown_files: Long = detail("old files not written by the table's writers, which are kept")
         manifests_read: Long = detail("manifests that were read to find the files in use")
         examples: str | None = detail("the first few of the deleted files")
-        seconds: float = detail("duration in seconds")
-        note: str = detail("which files were checked, and why others were not")
+        note: str = detail("which files were checked, and why others were not", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         older_than = _older_than(context, arguments.older_than)
         executor = _executor(context, arguments.mode, arguments.parallelism)
         search = Search(older_than, executor, arguments.parallelism)
@@ -68,13 +67,13 @@ class RemoveOrphanFiles(Procedure):
             plans.append(find_orphans(table, replace(search, foreign=shared)))
         removed = Removed()
         for plan in plans:
-            removed.take(remove_orphans(plan, dry_run=dry_run))
+            removed.take(remove_orphans(plan, dry_run=arguments.dry_run))
         notes = [f"files from before {show_instant(older_than, context.zone)}"]
-        if dry_run:
+        if arguments.dry_run:
             notes.insert(0, "dry run, nothing was deleted")
         if foreign:
             notes.append(f"{', '.join(sorted(foreign))} skipped: other tables have files there, too")
-        yield self.Result(
+        return self.Result(
             deletedFileCount=removed.count,
             deletedFileTotalLenInBytes=removed.bytes,
             data_files=removed.data,
@@ -86,7 +85,6 @@ class RemoveOrphanFiles(Procedure):
             unknown_files=sum(plan.listed.strange for plan in plans),
             manifests_read=sum(plan.usage_scan.manifests_read for plan in plans),
             examples="\n".join(removed.shown) or None,
-            seconds=context.seconds(),
             note="; ".join(notes),
         )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, positive
+from paimon_sql.format.schema.records import Int, Long, Record, column
+from paimon_sql.procedures.base import DRY_RUN, Context, Procedure, TheTable, detail, optional
+from paimon_sql.procedures.values import positive
 from paimon_sql.storage.repair.lost_files import find_lost, remove_lost
 
 
@@ -18,8 +19,8 @@ class RemoveUnexistingFiles(Procedure):
     summary = "Remove missing data files from the metadata of a table, so that it can be read."
     example = "CALL sys.remove_unexisting_files(table => 'db.t', dry_run => true)"
 
-    class Arguments(OfTable, kw_only=True):
-        dry_run: bool | None = optional(DRY_RUN)
+    class Arguments(TheTable, kw_only=True):
+        dry_run: bool = optional(DRY_RUN, default=False)
         parallelism: Int | None = optional("The number of tasks of the search.")
 
     class Result(Record):

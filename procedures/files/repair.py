@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, DryRun, Long, Procedure, Timed, column, detail, required
 from paimon_sql.storage.repair.repair import Findings, repair
 from paimon_sql.storage.table.table import Table
 
@@ -28,43 +27,38 @@ class Repair(Procedure):
     summary = "Check the metadata of tables: correct hints, quarantine unreadable files, report missing ones."
     example = "CALL sys.repair(database_or_table => 'db.t')"
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         database_or_table: str = required(
             "Databases and tables separated by commas: db, db.t; blank for the whole catalog."
         )
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         result: bool = column("whether no problem is left")
         tables: Long = detail("checked tables")
         repaired: Long = detail("number of repairs")
         problems: Long = detail("number of problems that remain")
         findings: str | None = detail("repairs and problems, one per line; null without any")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("whether this was a dry run")
+        note: str | None = detail("whether this was a dry run", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         found, count = Findings(), 0
         text = arguments.database_or_table or ""
-        adopted = _adopted(context, text, dry_run=dry_run)
+        adopted = _adopted(context, text, dry_run=arguments.dry_run)
         found.repaired += [f"{name}: {finding}" for name, finding in adopted.items()]
         for name, opened in _tables(context, text):
-            if dry_run and name in adopted and isinstance(opened, NoSuchTableError):
+            if arguments.dry_run and name in adopted and isinstance(opened, NoSuchTableError):
                 continue
             count += 1
             if isinstance(opened, Table):
-                found.take(repair(opened, dry_run=dry_run))
+                found.take(repair(opened, dry_run=arguments.dry_run))
             else:
                 found.problems.append(f"{name}: {opened}")
-        yield self.Result(
+        return self.Result(
             result=not found.problems,
             tables=count,
             repaired=len(found.repaired),
             problems=len(found.problems),
             findings="\n".join([*found.repaired, *found.problems]) or None,
-            seconds=context.seconds(),
-            note=NOTHING_DONE if dry_run else None,
         )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, required
+from paimon_sql.procedures.values import NOTHING_DONE
 from paimon_sql.storage.repair.repair import give_up_before
 
 
@@ -17,7 +15,6 @@ class RepairEarliestSnapshot(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         snapshot_id: Long = required("The first snapshot after the gap; all later snapshots must exist.")
-        dry_run: bool | None = optional(DRY_RUN)
 
     class Result(Record):
         previous_earliest_snapshot_id: Long = column("the earliest snapshot before", nullable=False)
@@ -25,10 +22,10 @@ class RepairEarliestSnapshot(Procedure):
         given_up_snapshots: Long = detail("earlier snapshots, which can no longer be read")
         note: str | None = detail("what happens to them")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        table, first, dry_run = context.table(arguments.table), arguments.snapshot_id, bool(arguments.dry_run)
-        previous, given_up = give_up_before(table, first, dry_run=dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
+        table, first = context.table(arguments.table), arguments.snapshot_id
+        previous, given_up = give_up_before(table, first, dry_run=arguments.dry_run)
         note = "the next expiration deletes them, and the files that only they use" if given_up else None
         if previous == first:
             note = "it was the earliest already"
-        yield self.Result(previous, first, given_up, f"{NOTHING_DONE}; {note}" if dry_run and note else note)
+        return self.Result(previous, first, given_up, f"{NOTHING_DONE}; {note}" if arguments.dry_run and note else note)

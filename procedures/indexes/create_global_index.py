@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
+from paimon_sql.format.schema.records import Long
+from paimon_sql.procedures.base import Committed, Context, Done, OfTable, Procedure, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.procedures.values import OPTIONS, options_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.indexes.global_index import build_index, index_column, plan_index
 from paimon_sql.storage.operations import operations
@@ -26,38 +25,30 @@ class CreateGlobalIndex(Procedure):
         index_type: str = required(THE_TYPE)
         partitions: str | None = optional(PARTITIONS)
         options: str | None = optional(OPTIONS)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Committed, kw_only=True):
         rows: Long = detail("number of indexed rows, including deleted ones")
         new_files: Long | None = detail("created index files; null in a dry run")
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
         old_files: Long = detail("removed index files, whose values were changed since")
-        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         column = index_column(table, arguments.index_column, arguments.index_type)
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
         plan = plan_index(table, column, table.snapshots.latest(), chosen)
         committed, files = None, []
-        if plan.tasks and not dry_run:
+        if plan.tasks and not arguments.dry_run:
             with Transaction(table) as transaction:
                 messages = transaction.staged.own(build_index(table, context.executor, plan))
                 committed = operations.change_indexes(transaction, messages)
             files = [f for m in messages for f in m.new_indexes]
         nothing = "all rows are indexed already" if table.snapshots.latest() else "the table is empty"
-        yield self.Result(
-            result=True,
+        return self.Result(
             rows=plan.rows,
-            new_files=None if dry_run else len(files),
-            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            new_files=None if arguments.dry_run else len(files),
+            new_bytes=None if arguments.dry_run else sum(f.file_size for f in files),
             old_files=len(plan.replaced),
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
-            note=nothing if not plan.tasks else NOTHING_DONE if dry_run else None,
+            note=None if plan.tasks else nothing,
         )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.format.metadata.manifest import entries
-from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
+from paimon_sql.procedures.base import Committed, Context, Int, Long, OfTable, Procedure, column, detail, optional
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
 from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
@@ -22,32 +19,26 @@ class RewriteFileIndex(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         where: str | None = optional(WHERE)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Committed, kw_only=True):
         written_partitions: Int = column("partitions with changed file indexes")
         written_indexes: Int = column("files with changed file indexes")
         files: Long = detail("checked files")
         bytes: Long = detail("their size in bytes")
-        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
+        table = context.table(arguments.table)
         chosen = chosen_partitions(table, None, arguments.where, context.zone)
         live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, chosen)
         files = list(entries(live))
         with Transaction(table) as transaction:
-            messages = rebuild_file_indexes(table, files, context.executor, dry_run=dry_run)
-            committed = None if dry_run else operations.compact(transaction, messages)
-        nothing = "the file indexes are up to date"
-        yield self.Result(
+            messages = rebuild_file_indexes(table, files, context.executor, dry_run=arguments.dry_run)
+            committed = None if arguments.dry_run else operations.compact(transaction, messages)
+        return self.Result(
             written_partitions=len({m.partition for m in messages}),
             written_indexes=len(messages),
             files=len(files),
             bytes=sum(e.file.file_size for e in files),
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
-            note=nothing if not messages else NOTHING_DONE if dry_run else None,
+            note=None if messages else "the file indexes are up to date",
         )

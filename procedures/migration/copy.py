@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.procedures.base import Context, Long, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Done, DryRun, Long, Procedure, Timed, detail, optional, required
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.values import NOTHING_DONE
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.copy.copy import CopyPlan, check_target, copy_files, plan_copy, schemas_of_copy
 from paimon_sql.storage.table.table import Table
@@ -27,14 +27,12 @@ class Copy(Procedure):
     summary = "Copy a table, or some of its partitions, file by file."
     example = "CALL sys.copy(source_table => 'db.t', target_table => 'db.t_copy', where => \"dt = '2024-01-31'\")"
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         source_table: str = required("The table; a branch is `t$branch_b`.")
         target_table: str = required("The table to copy to: t, db.t or catalog.db.t.")
         where: str | None = optional(WHERE)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Timed, kw_only=True):
         copied_files: Long = detail("data files that were copied")
         copied_index_files: Long = detail("index files that were copied")
         copied_bytes: Long = detail("their size in bytes")
@@ -42,11 +40,9 @@ class Copy(Procedure):
         partitions: Long = detail("number of their partitions")
         source_snapshot_id: Long | None = detail("the snapshot that was copied")
         snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why nothing was done, or that the table was created")
+        note: str | None = detail("why nothing was done, or that the table was created", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         origin, name = context.locate(arguments.source_table)
         source = with_branch(origin.table(name))
         plan = plan_copy(source, chosen_partitions(source, None, arguments.where, context.zone))
@@ -57,14 +53,13 @@ class Copy(Procedure):
             check_target(plan, target)
         if not plan.files:
             notes.append("there are no rows to copy")
-        if dry_run:
+        if arguments.dry_run:
             committed = None
             notes.insert(0, NOTHING_DONE)
         else:
             with _target(catalog, identifier, plan, target) as opened:
                 committed = copy_files(plan, opened, context.executor)
-        yield self.Result(
-            result=True,
+        return self.Result(
             copied_files=len(plan.files),
             copied_index_files=len(plan.indexes),
             copied_bytes=plan.bytes,
@@ -72,7 +67,6 @@ class Copy(Procedure):
             partitions=plan.partitions,
             source_snapshot_id=plan.snapshot.id if plan.snapshot else None,
             snapshot_id=committed.id if committed else None,
-            seconds=context.seconds(),
             note="; ".join(notes) or None,
         )
 

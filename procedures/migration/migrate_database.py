@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.format.schema.records import Int, Long, StringMap
-from paimon_sql.procedures.base import Context, Procedure, Record, column, detail, optional, required
+from paimon_sql.format.schema.records import Int, Long, StringMap, column
+from paimon_sql.procedures.base import Context, DryRun, Noted, Procedure, detail, optional, required
 from paimon_sql.procedures.migration import migrate_table
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, positive
+from paimon_sql.procedures.values import positive
 
 
 class MigrateDatabase(Procedure):
@@ -20,15 +18,14 @@ class MigrateDatabase(Procedure):
     summary = "Migrate all tables of plain files of a database to Paimon tables."
     example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         source_type: str = required(migrate_table.SOURCE_TYPE)
         database: str = required("The database of Spark's own catalog.")
         options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
         options_map: StringMap | None = optional(migrate_table.OPTIONS_MAP)
         parallelism: Int | None = optional(migrate_table.PARALLELISM)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Noted, kw_only=True):
         result: str = column("how many tables were migrated, and how many failed")
         migrated_tables: Long = detail("migrated tables")
         failed_tables: Long = detail("tables that failed")
@@ -37,10 +34,8 @@ class MigrateDatabase(Procedure):
         migrated_records: Long = detail("number of their rows")
         seconds: float = detail("duration in seconds")
         tables: str | None = detail("the outcome of each table, one per line; null without any")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         options = migrate_table.options_of_table(arguments.options, arguments.options_map)
         threads = positive(arguments.parallelism)
         plain, kind = migrate_table.known_tables(context, arguments.source_type)
@@ -48,7 +43,7 @@ class MigrateDatabase(Procedure):
             raise InvalidInputError(
                 f"A database cannot be a directory of {kind} files.", remedy="Use source_type => 'hive'."
             )
-        database = arguments.database
+        dry_run, database = arguments.dry_run, arguments.database
         names = plain.names(database)
         done, failed, lines = [], 0, []
         for name in names:
@@ -61,15 +56,13 @@ class MigrateDatabase(Procedure):
                 continue
             done.append(migrated)
             lines.append(f"{source}: {len(migrated.source.files)} files, {migrated.records} records")
-        note = NOTHING_DONE if dry_run else None if names else f"{database} has no tables"
-        yield self.Result(
+        return self.Result(
             result=f"migrate database is finished, success cnt: {len(done)} , failed cnt: {failed}",
             migrated_tables=len(done),
             failed_tables=failed,
             migrated_files=sum(len(m.source.files) for m in done),
             migrated_bytes=sum(m.source.bytes for m in done),
             migrated_records=sum(m.records for m in done),
-            seconds=context.seconds(),
             tables="\n".join(lines) or None,
-            note=note,
+            note=None if dry_run or names else f"{database} has no tables",
         )

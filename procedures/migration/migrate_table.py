@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,8 +13,9 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.procedures.base import Context, PlainTables, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of, positive
+from paimon_sql.procedures.base import Context, Done, DryRun, Procedure, Timed, detail, optional, required
+from paimon_sql.procedures.refresher import PlainTables
+from paimon_sql.procedures.values import checked_options, options_of, positive
 from paimon_sql.storage.copy import migration
 from paimon_sql.storage.file_formats.registry import format_names
 from paimon_sql.storage.file_io.paths import parent_of
@@ -39,7 +40,7 @@ class MigrateTable(Procedure):
     summary = "Migrate a table of plain Parquet, ORC or Avro files to a Paimon table without rewriting its rows."
     example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
 
-    class Arguments(Record, kw_only=True):
+    class Arguments(DryRun, kw_only=True):
         source_type: str = required(SOURCE_TYPE)
         table: str = required("The source: db.t of Spark's own catalog, or a directory.")
         options: str | None = optional("Options of the new table, as 'k=v,k=v'.")
@@ -47,21 +48,17 @@ class MigrateTable(Procedure):
         target_table: str | None = optional("The target table; db.t of this catalog by default.")
         options_map: StringMap | None = optional(OPTIONS_MAP)
         parallelism: Int | None = optional(PARALLELISM)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Timed, kw_only=True):
         target: str = detail("the target table")
         migrated_files: Long = detail("number of moved or copied files")
         migrated_bytes: Long = detail("their size in bytes")
         migrated_records: Long = detail("number of their rows")
         partitions: Long = detail("number of their partitions")
         snapshot_id: Long | None = detail("the created snapshot; null without files")
-        seconds: float = detail("duration in seconds")
-        note: str = detail("what happened to the source")
+        note: str | None = detail("what happened to the source", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         keep = arguments.delete_origin is False
         done = migrate(
             context,
@@ -71,19 +68,17 @@ class MigrateTable(Procedure):
             target_name=arguments.target_table,
             keep=keep,
             threads=positive(arguments.parallelism),
-            dry_run=dry_run,
+            dry_run=arguments.dry_run,
         )
-        note = NOTHING_DONE if dry_run else f"{done.source.name} {'keeps its files' if keep else 'was dropped'}"
-        yield self.Result(
-            result=True,
+        outcome = "keeps its files" if keep else "was dropped"
+        return self.Result(
             target=done.target,
             migrated_files=len(done.source.files),
             migrated_bytes=done.source.bytes,
             migrated_records=done.records,
             partitions=done.partitions,
             snapshot_id=done.snapshot.id if done.snapshot else None,
-            seconds=context.seconds(),
-            note=note,
+            note=None if arguments.dry_run else f"{done.source.name} {outcome}",
         )
 
 

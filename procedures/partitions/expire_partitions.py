@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from paimon_sql.format.options import Option
 from paimon_sql.format.options.table import partition as partition_options
 from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.procedures.values import NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.maintenance.partitions.expiration import (
     PartitionExpiration,
     expire_partitions,
@@ -41,7 +41,6 @@ class ExpirePartitions(Procedure):
         )
         max_expires: Int | None = optional("Maximum number of partitions to drop in this call, the oldest first.")
         options: str | None = optional(OPTIONS)
-        dry_run: bool | None = optional(DRY_RUN)
 
     class Result(Record):
         expired_partitions: str = column("the values, as dt=2024-01-31, hour=8, one row per partition")
@@ -58,14 +57,13 @@ class ExpirePartitions(Procedure):
             if given is not None and str(given).strip():
                 option.read(str(given), name)
                 options[option.key] = str(given)
-        dry_run = bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options)
         plan = plan_partition_expiry(table)
-        done = plan if dry_run else expire_partitions(table, plan)
+        done = plan if arguments.dry_run else expire_partitions(table, plan)
         note = _note(done)
         if not done.partitions:
             return [self.Result("No expired partitions.", 0, 0, 0, None, note)]
-        note = "; ".join(part for part in (NOTHING_DONE if dry_run else None, note) if part) or None
+        note = "; ".join(part for part in (NOTHING_DONE if arguments.dry_run else None, note) if part) or None
         return [
             self.Result(
                 expired_partitions=p.text,
@@ -76,7 +74,7 @@ class ExpirePartitions(Procedure):
                 note=note,
             )
             for p, committed in zip(done.partitions, done.snapshots, strict=True)
-            if dry_run or committed is not None
+            if arguments.dry_run or committed is not None
         ]
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, required
 from paimon_sql.procedures.partition_choice import partition_directories
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
 
 
@@ -18,25 +15,20 @@ class MarkPartitionDone(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         partitions: str = required("The partitions, as 'dt=x,h=1;dt=y,h=2'.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Noted, kw_only=True):
         marked_partitions: Long = detail("number of marked partitions")
         directories: str = detail("their directories, relative to the table's")
         actions: str = detail("the actions that were run for each")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
+        table = context.table(arguments.table)
         directories = partition_directories(table, arguments.partitions, context.zone)
         actions = done_actions(table)
-        if not dry_run:
+        if not arguments.dry_run:
             mark_done(actions, directories)
-        yield self.Result(
-            result=True,
+        return self.Result(
             marked_partitions=len(directories),
             directories=", ".join(directories),
             actions=", ".join(action.name for action in actions),
-            note=NOTHING_DONE if dry_run else None,
         )

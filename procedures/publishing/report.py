@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, optional
 from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
-from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.storage.file_io.paths import temporary_sibling
 
@@ -28,19 +26,18 @@ class Report(Procedure):
             "The file, or a directory for it; by default `<db>.<table>-report.html` in the current directory."
         )
         images: str | None = optional("A directory in which each chart is also written as PNG.")
-        orphans: bool | None = optional("Whether to search for orphan files, which lists all directories.")
-        dry_run: bool | None = optional(DRY_RUN)
+        orphans: bool = optional("Whether to search for orphan files, which lists all directories.", default=False)
 
-    class Result(Record):
+    class Result(Record, kw_only=True):
         path: str = column("the file", nullable=False)
         charts: Int = column("number of charts", nullable=False)
         bytes: Long = column("its size in bytes", nullable=False)
         images: str | None = column("the directory of the PNG charts; null if not requested")
         advice: str | None = column("recommendations for the table, one per line")
-        seconds: float = column("duration in seconds", nullable=False)
+        seconds: float = column("duration in seconds", nullable=False, default=None)
         note: str | None = column("whether nothing was written")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         # Deferred: drawing takes half a second to import, which other procedures do not need.
         from paimon_sql.report.page import html_of, images_of
 
@@ -55,19 +52,18 @@ class Report(Procedure):
         files = {page: data, **{directory / f"{name}.png": image for name, image in charts.items() if directory}}
         for path, content in () if arguments.dry_run else files.items():
             _write(path, content)
-        yield self.Result(
+        return self.Result(
             path=str(page),
             charts=data.count(b'<div class="wide">'),
             bytes=len(data),
             images=str(directory) if directory else None,
             advice="\n".join(advice for _, advice in facts.advice) or None,
-            seconds=context.seconds(),
             note="dry run, nothing was written" if arguments.dry_run else None,
         )
 
 
 def _orphans(context: Context, name: str) -> Orphans:
-    (found,) = RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table=name, dry_run=True))
+    found = RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table=name, dry_run=True))
     return Orphans(found.deletedFileCount, found.deletedFileTotalLenInBytes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TypeVar
 
 from paimon_sql.catalog.identifier import Identifier
@@ -10,7 +9,6 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
 from paimon_sql.procedures.refresher import RefreshResult
-from paimon_sql.procedures.values import DRY_RUN
 
 R = TypeVar("R", bound="RefreshMaterializedTable.Result")
 
@@ -28,7 +26,6 @@ class RefreshMaterializedTable(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
-        dry_run: bool | None = optional(DRY_RUN)
 
     class Result(Record):
         table: str = column("the table")
@@ -45,7 +42,7 @@ class RefreshMaterializedTable(Procedure):
             table = str(identifier)
             return cls(table, done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         catalog, identifier = context.locate(arguments.table)
         if catalog is not context.catalog:
             raise InvalidInputError(
@@ -53,5 +50,5 @@ class RefreshMaterializedTable(Procedure):
             )
         table = context.table(arguments.table)
         partitions = listed_partitions(table, arguments.partitions)
-        done = context.require_refresher().refresh(identifier, partitions, dry_run=bool(arguments.dry_run))
-        yield self.Result.of(identifier, done)
+        done = context.require_refresher().refresh(identifier, partitions, dry_run=arguments.dry_run)
+        return self.Result.of(identifier, done)

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Procedure, column, optional
+from paimon_sql.procedures.base import Context, Procedure, column
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable
 from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
-from paimon_sql.procedures.values import DRY_RUN, TableExpressions, matching_tables
+from paimon_sql.procedures.values import TableExpressions, matching_tables
 from paimon_sql.storage.materialized.definition import definition_of
 from paimon_sql.storage.materialized.refresh import is_due, last_refresh
 
@@ -28,22 +28,16 @@ class RefreshMaterializedTables(Procedure):
     summary = "Refresh the due materialized tables, in order of their dependencies."
     example = "CALL sys.refresh_materialized_tables(including_databases => 'shop|web')"
 
-    class Arguments(TableExpressions, kw_only=True):
-        dry_run: bool | None = optional(DRY_RUN)
+    Arguments = TableExpressions
 
     class Result(RefreshMaterializedTable.Result):
         mode: str = column("FULL, INCREMENTAL, NONE if nothing was due, SKIPPED or FAILED")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: TableExpressions) -> Iterable[Result]:
         refresher = context.require_refresher()
         chosen = [i for i in matching_tables(context.catalog, arguments) if context.catalog.has_materialized(i)]
-        if context.work is not None:
-            context.work.expect(len(chosen))
-        for identifier in _ordered(context, refresher, chosen):
-            done = _refreshed(context, refresher, identifier, dry_run=bool(arguments.dry_run))
-            if context.work is not None:
-                context.work.advance()
-            yield self.Result.of(identifier, done)
+        for identifier in context.tracked(_ordered(context, refresher, chosen)):
+            yield self.Result.of(identifier, _refreshed(context, refresher, identifier, dry_run=arguments.dry_run))
 
 
 def _ordered(context: Context, refresher: Refresher, chosen: list[Identifier]) -> list[Identifier]:

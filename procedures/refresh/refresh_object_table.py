@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.table import TYPE
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Timed, column, detail
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.object_tables import object_location, refresh
 
@@ -18,10 +15,9 @@ class RefreshObjectTable(Procedure):
     summary = "Update an object table's list of files."
     example = "CALL sys.refresh_object_table(table => 'db.t')"
 
-    class Arguments(OfTable, kw_only=True):
-        dry_run: bool | None = optional(DRY_RUN)
+    Arguments = OfTable
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         file_number: Long = column("number of files")
         added_files: Long = detail("number of added files")
         removed_files: Long = detail("number of removed files")
@@ -29,11 +25,9 @@ class RefreshObjectTable(Procedure):
         bytes: Long = detail("the size of all files in bytes")
         location: str = detail("the directory")
         snapshot_id: Long | None = detail("the created snapshot; null if nothing changed")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why there is no new snapshot")
+        note: str | None = detail("why there is no new snapshot", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        dry_run = bool(arguments.dry_run)
+    def call(self, context: Context, arguments: OfTable) -> Result:
         table = context.table(arguments.table)
         if table.options.get(TYPE) != "object-table":
             raise UnsupportedError(
@@ -43,9 +37,8 @@ class RefreshObjectTable(Procedure):
         location = object_location(table)
         file_io = file_io_of(location, context.catalog.options)
         threads = 16 if file_io.is_object_store(location) else 4
-        found = refresh(table, file_io, threads, dry_run=dry_run)
-        note = NOTHING_DONE if dry_run else "nothing changed" if found.is_same else None
-        yield self.Result(
+        found = refresh(table, file_io, threads, dry_run=arguments.dry_run)
+        return self.Result(
             file_number=found.objects,
             added_files=found.added,
             removed_files=found.removed,
@@ -53,6 +46,5 @@ class RefreshObjectTable(Procedure):
             bytes=found.bytes,
             location=location,
             snapshot_id=found.snapshot.id if found.snapshot else None,
-            seconds=context.seconds(),
-            note=note,
+            note="nothing changed" if found.is_same and not arguments.dry_run else None,
         )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, pattern_of
+from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional
+from paimon_sql.procedures.values import pattern_of
 
 
 class ClearConsumers(Procedure):
@@ -17,20 +15,16 @@ class ClearConsumers(Procedure):
     class Arguments(OfTable, kw_only=True):
         includingConsumers: str | None = optional("A regular expression for those to remove; empty means all.")  # noqa: N815
         excludingConsumers: str | None = optional("A regular expression for those to keep.")  # noqa: N815
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Noted, kw_only=True):
         removed_consumers: Long = detail("number of removed consumers")
         names: str | None = detail("their names; null without any")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         including = pattern_of(arguments.includingConsumers, "includingConsumers", ".*")
         excluding = pattern_of(arguments.excludingConsumers, "excludingConsumers", "(?!)")
         consumers = context.table(arguments.table).consumers
         names = [n for n in consumers.names() if including.accepts(n) and not excluding.accepts(n)]
-        dry_run = bool(arguments.dry_run)
-        removed = [n for n in names if dry_run or consumers.remove(n)]
-        note = "no consumer matches" if not removed else NOTHING_DONE if dry_run else None
-        yield self.Result(True, len(removed), ", ".join(removed) or None, note)
+        removed = [n for n in names if arguments.dry_run or consumers.remove(n)]
+        note = None if removed else "no consumer matches"
+        return self.Result(removed_consumers=len(removed), names=", ".join(removed) or None, note=note)

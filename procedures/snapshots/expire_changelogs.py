@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.schema.records import Int, Long, column
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
+from paimon_sql.procedures.base import Context, OfTable, Procedure, Timed, detail, optional
+from paimon_sql.procedures.values import MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_changelogs
 from paimon_sql.storage.retention.policy import changelog_retention_of
 
@@ -23,10 +22,9 @@ class ExpireChangelogs(Procedure):
         retain_min: Int | None = optional("Minimum number to retain.")
         older_than: str | None = optional(OLDER_THAN)
         max_deletes: Int | None = optional(MAX_DELETES)
-        delete_all: bool | None = optional("Expire all that no consumer needs; not with the other limits.")
-        dry_run: bool | None = optional(DRY_RUN)
+        delete_all: bool = optional("Expire all that no consumer needs; not with the other limits.", default=False)
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         deleted_changelogs_count: Int = column("number of expired changelogs", nullable=False)
         first_expired_changelog: Long | None = detail("the first of them")
         last_expired_changelog: Long | None = detail("the last of them")
@@ -36,30 +34,27 @@ class ExpireChangelogs(Procedure):
         deleted_bytes: Long = detail("the size of all these files in bytes, as far as known from metadata")
         earliest_changelog: Long | None = detail("the first retained changelog")
         latest_changelog: Long | None = detail("the last retained changelog")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why no more were expired")
+        note: str | None = detail("why no more were expired", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        now = current_millis()
-        dry_run, everything = bool(arguments.dry_run), bool(arguments.delete_all)
+    def call(self, context: Context, arguments: Arguments) -> Result:
         bounds = ("retain_max", "retain_min", "older_than", "max_deletes")
-        if everything and any(getattr(arguments, name) is not None for name in bounds):
+        if arguments.delete_all and any(getattr(arguments, name) is not None for name in bounds):
             raise InvalidInputError(
                 "delete_all cannot be combined with limits.", remedy=f"Leave out {', '.join(bounds)}."
             )
         table = context.table(arguments.table)
         retention = changelog_retention_of(
             table.options,
-            now,
+            current_millis(),
             retain_max=arguments.retain_max,
             retain_min=arguments.retain_min,
             older_than_millis=instant_of(arguments.older_than, context.zone),
             max_deletes=arguments.max_deletes,
         )
-        done = expire_changelogs(table, retention, everything=everything, dry_run=dry_run)
+        done = expire_changelogs(table, retention, everything=arguments.delete_all, dry_run=arguments.dry_run)
         files, expired = done.files, done.changelogs
         retained_note = f"changelog {done.earliest} is retained: {done.reason}" if done.earliest else done.reason
-        yield self.Result(
+        return self.Result(
             deleted_changelogs_count=len(expired),
             first_expired_changelog=expired[0] if expired else None,
             last_expired_changelog=expired[-1] if expired else None,
@@ -69,6 +64,5 @@ class ExpireChangelogs(Procedure):
             deleted_bytes=files.bytes,
             earliest_changelog=done.earliest,
             latest_changelog=done.latest,
-            seconds=context.seconds(),
-            note="; ".join(part for part in (NOTHING_DONE if dry_run else "", retained_note) if part) or None,
+            note="; ".join(part for part in (NOTHING_DONE if arguments.dry_run else "", retained_note) if part) or None,
         )

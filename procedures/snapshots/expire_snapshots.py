@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Record, column, detail, optional
-from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
+from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Timed, column, detail, optional
+from paimon_sql.procedures.values import MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.retention.policy import retention_of
 
@@ -26,9 +24,8 @@ class ExpireSnapshots(Procedure):
         older_than: str | None = optional(OLDER_THAN)
         max_deletes: Int | None = optional(MAX_DELETES)
         options: str | None = optional(OPTIONS)
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Timed, kw_only=True):
         deleted_snapshots_count: Int = column("number of expired snapshots", nullable=False)
         first_expired_snapshot: Long | None = detail("the first of them")
         last_expired_snapshot: Long | None = detail("the last of them")
@@ -40,11 +37,10 @@ class ExpireSnapshots(Procedure):
         expired_changelogs: Long = detail("expired changelogs of expired snapshots")
         earliest_snapshot: Long | None = detail("the first retained snapshot")
         latest_snapshot: Long | None = detail("the last retained snapshot")
-        seconds: float = detail("duration in seconds")
-        note: str | None = detail("why no more snapshots were expired")
+        note: str | None = detail("why no more snapshots were expired", last=True)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        now, dry_run = current_millis(), bool(arguments.dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Result:
+        now = current_millis()
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         retention = retention_of(
             table.options,
@@ -54,12 +50,10 @@ class ExpireSnapshots(Procedure):
             older_than_millis=instant_of(arguments.older_than, context.zone),
             max_deletes=arguments.max_deletes,
         )
-        done = expire_snapshots(table, retention, dry_run=dry_run, now_millis=now)
-        files, note = (
-            done.files,
-            f"snapshot {done.earliest} is retained: {done.reason}" if done.earliest else done.reason,
-        )
-        yield self.Result(
+        done = expire_snapshots(table, retention, dry_run=arguments.dry_run, now_millis=now)
+        files = done.files
+        note = f"snapshot {done.earliest} is retained: {done.reason}" if done.earliest else done.reason
+        return self.Result(
             deleted_snapshots_count=len(done.snapshots),
             first_expired_snapshot=done.snapshots[0] if done.snapshots else None,
             last_expired_snapshot=done.snapshots[-1] if done.snapshots else None,
@@ -71,6 +65,5 @@ class ExpireSnapshots(Procedure):
             expired_changelogs=done.changelogs,
             earliest_snapshot=done.earliest,
             latest_snapshot=done.latest,
-            seconds=context.seconds(),
-            note=f"dry run, nothing was deleted; {note}" if dry_run else note,
+            note=f"dry run, nothing was deleted; {note}" if arguments.dry_run else note,
         )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional, required
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 
 
@@ -18,24 +15,20 @@ class ResetConsumer(Procedure):
     class Arguments(OfTable, kw_only=True):
         consumerId: str = required("The consumer's name.")  # noqa: N815
         nextSnapshotId: Long | None = optional("The snapshot that it reads next; if omitted, the consumer is removed.")  # noqa: N815
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Noted, kw_only=True):
         previous_snapshot_id: Long | None = detail("its next snapshot before; null for a new consumer")
         removed: bool = detail("whether it was removed")
-        note: str | None = detail("why nothing was done")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         table, name, following = context.table(arguments.table), arguments.consumerId, arguments.nextSnapshotId
         before = table.consumers.find(name)
         previous = None if before is None else before.next_snapshot
-        dry_run = bool(arguments.dry_run)
-        note = NOTHING_DONE if dry_run else None
         if following is None:
-            removed = before is not None and (dry_run or table.consumers.remove(name))
-            return [self.Result(True, previous, removed, note if removed else "there is no such consumer")]
+            removed = before is not None and (arguments.dry_run or table.consumers.remove(name))
+            note = None if removed else "there is no such consumer"
+            return self.Result(previous_snapshot_id=previous, removed=removed, note=note)
         retained_snapshot(table, following)
-        if not dry_run:
+        if not arguments.dry_run:
             table.consumers.reset(name, following)
-        return [self.Result(True, previous, False, note)]
+        return self.Result(previous_snapshot_id=previous, removed=False)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, optional, required
+from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, required
 from paimon_sql.procedures.snapshots.rollback import Rollback, rollback_record
-from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_time
 
 
@@ -18,10 +15,9 @@ class RollbackToTimestamp(Procedure):
 
     class Arguments(OfTable, kw_only=True):
         timestamp: Long = required("Milliseconds since the epoch.")
-        dry_run: bool | None = optional(DRY_RUN)
 
     Result = Rollback.Result
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Rollback.Result]:
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        yield rollback_record(rollback_to_time(table, arguments.timestamp, dry_run=dry_run), dry_run=dry_run)
+    def call(self, context: Context, arguments: Arguments) -> Rollback.Result:
+        table = context.table(arguments.table)
+        return rollback_record(rollback_to_time(table, arguments.timestamp, dry_run=arguments.dry_run), arguments)

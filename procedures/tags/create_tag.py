@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import format_duration
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
+from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional, required
+from paimon_sql.procedures.values import duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 
 THE_TAG = "The tag's name."
@@ -27,26 +25,23 @@ class CreateTag(Procedure):
         tag: str = required(THE_TAG)
         snapshot: Long | None = optional("The snapshot; the latest by default.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Noted, kw_only=True):
         snapshot_id: Long | None = detail(SNAPSHOT_KEPT)
         record_count: Long | None = detail(RECORDS_KEPT)
         retained: str | None = detail(RETAINED)
-        note: str | None = detail(WHY_NOTHING)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        @classmethod
+        def of(cls, tag: Tag) -> CreateTag.Result:
+            """The result row for a tag that was created or renamed, also for a dry run."""
+            records = tag.snapshot.total_record_count
+            return cls(snapshot_id=tag.snapshot.id, record_count=records, retained=retention(tag))
+
+    def call(self, context: Context, arguments: Arguments) -> Result:
         retained = duration_of(arguments.time_retained, "time_retained")
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        tag = create_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield tag_record(tag, dry_run=dry_run)
-
-
-def tag_record(tag: Tag, *, dry_run: bool) -> CreateTag.Result:
-    """The result row for a tag that was created or renamed, also for a dry run."""
-    note = NOTHING_DONE if dry_run else None
-    return CreateTag.Result(True, tag.snapshot.id, tag.snapshot.total_record_count, retention(tag), note)
+        table = context.table(arguments.table)
+        tag = create_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=arguments.dry_run)
+        return self.Result.of(tag)
 
 
 def retention(tag: Tag) -> str | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.metadata.snapshot import Tag
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING, retention
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
+from paimon_sql.procedures.base import Context, Long, Noted, OfTable, Procedure, column, detail, optional, required
+from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, retention
+from paimon_sql.procedures.values import duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_time
 
@@ -23,28 +21,26 @@ class CreateTagFromTimestamp(Procedure):
         tag: str = required(THE_TAG)
         timestamp: Long | None = optional("The time, in milliseconds since the epoch; mandatory.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
+    class Result(Noted, kw_only=True):
         tagName: str = column("the tag's name")  # noqa: N815
         snapshot: Long = column(SNAPSHOT_KEPT)
         commit_time: Long = column("when the snapshot was committed, in milliseconds since the epoch")
         watermark: str = column("its watermark; the string null without any")
         record_count: Long | None = detail(RECORDS_KEPT)
         retained: str | None = detail(RETAINED)
-        note: str | None = detail(WHY_NOTHING)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         retained = duration_of(arguments.time_retained, "time_retained")
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        table = context.table(arguments.table)
         if arguments.timestamp is None:
             raise InvalidInputError("create_tag_from_timestamp needs a timestamp.", remedy="Specify milliseconds.")
         snapshot = first_from_time(table, arguments.timestamp)
-        tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=dry_run)
-        yield found_record(arguments.tag, tag, dry_run=dry_run)
+        tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=arguments.dry_run)
+        return found_record(arguments.tag, tag)
 
 
-def found_record(name: str, tag: Tag, *, dry_run: bool) -> CreateTagFromTimestamp.Result:
+def found_record(name: str, tag: Tag) -> CreateTagFromTimestamp.Result:
     """The result row for a tag of a snapshot that was searched, also for a dry run."""
     snapshot = tag.snapshot
     return CreateTagFromTimestamp.Result(
@@ -54,5 +50,4 @@ def found_record(name: str, tag: Tag, *, dry_run: bool) -> CreateTagFromTimestam
         watermark="null" if snapshot.watermark is None else str(snapshot.watermark),
         record_count=snapshot.total_record_count,
         retained=retention(tag),
-        note=NOTHING_DONE if dry_run else None,
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, optional, required
 from paimon_sql.procedures.tags.create_tag import THE_TAG
 from paimon_sql.procedures.tags.create_tag_from_timestamp import CreateTagFromTimestamp, found_record
-from paimon_sql.procedures.values import DRY_RUN, duration_of
+from paimon_sql.procedures.values import duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_watermark
 
@@ -22,13 +20,12 @@ class CreateTagFromWatermark(Procedure):
         tag: str = required(THE_TAG)
         watermark: Long = required("The watermark in milliseconds.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
-        dry_run: bool | None = optional(DRY_RUN)
 
     Result = CreateTagFromTimestamp.Result
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[CreateTagFromTimestamp.Result]:
+    def call(self, context: Context, arguments: Arguments) -> CreateTagFromTimestamp.Result:
         retained = duration_of(arguments.time_retained, "time_retained")
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        table = context.table(arguments.table)
         snapshot = first_from_watermark(table, arguments.watermark)
-        tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=dry_run)
-        yield found_record(arguments.tag, tag, dry_run=dry_run)
+        tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=arguments.dry_run)
+        return found_record(arguments.tag, tag)

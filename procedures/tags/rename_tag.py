@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, OfTable, Procedure, optional, required
-from paimon_sql.procedures.tags.create_tag import THE_TAG, CreateTag, tag_record
-from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.procedures.base import Context, OfTable, Procedure, required
+from paimon_sql.procedures.tags.create_tag import THE_TAG, CreateTag
 from paimon_sql.storage.maintenance.tags.management import rename_tag
 
 
@@ -19,11 +16,9 @@ class RenameTag(Procedure):
     class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         target_tag: str = required("Its new name.")
-        dry_run: bool | None = optional(DRY_RUN)
 
     Result = CreateTag.Result
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[CreateTag.Result]:
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        tag = rename_tag(table, arguments.tag, arguments.target_tag, dry_run=dry_run)
-        yield tag_record(tag, dry_run=dry_run)
+    def call(self, context: Context, arguments: Arguments) -> CreateTag.Result:
+        table = context.table(arguments.table)
+        return self.Result.of(rename_tag(table, arguments.tag, arguments.target_tag, dry_run=arguments.dry_run))

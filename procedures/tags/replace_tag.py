@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING, retention
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
+from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional, required
+from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, retention
+from paimon_sql.procedures.values import duration_of
 from paimon_sql.storage.maintenance.tags.management import replace_tag
 
 
@@ -20,27 +18,22 @@ class ReplaceTag(Procedure):
         tag: str = required(THE_TAG)
         snapshot: Long | None = optional("The snapshot; the latest by default.")
         time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
-        dry_run: bool | None = optional(DRY_RUN)
 
-    class Result(Record):
-        result: bool = column("always true")
+    class Result(Done, Noted, kw_only=True):
         snapshot_id: Long = detail(SNAPSHOT_KEPT)
         record_count: Long | None = detail(RECORDS_KEPT)
         retained: str | None = detail(RETAINED)
         deleted_files: Long = detail("deleted files that only the tag used")
         deleted_bytes: Long = detail("their size in bytes")
-        note: str | None = detail(WHY_NOTHING)
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         retained = duration_of(arguments.time_retained, "time_retained")
-        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        tag, freed = replace_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(
-            result=True,
+        table = context.table(arguments.table)
+        tag, freed = replace_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=arguments.dry_run)
+        return self.Result(
             snapshot_id=tag.snapshot.id,
             record_count=tag.snapshot.total_record_count,
             retained=retention(tag),
             deleted_files=freed.count,
             deleted_bytes=freed.bytes,
-            note=NOTHING_DONE if dry_run else None,
         )

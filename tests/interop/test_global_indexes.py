@@ -81,7 +81,7 @@ def test_java_finds_rows_by_our_btrees(java: JavaPaimon, warehouse: Path, tmp_pa
     options = f"btree-index.compression={compression}"
     for column in COLUMNS:
         arguments = CreateGlobalIndex.Arguments(table=name, index_column=column, index_type="btree", options=options)
-        (row,) = CreateGlobalIndex().call(context, arguments)
+        row = CreateGlobalIndex().call(context, arguments)
         assert (row.result, row.rows) == (True, ROWS)
     questions, expected = [], []
     for column in COLUMNS:

@@ -189,14 +189,14 @@ def test_what_needs_snapshots_is_refused_and_maintenance_passes_over(tmp_path: P
         catalog.table(_NAME)
     context = Context(catalog, "db")
     with pytest.raises(WrongKindError):
-        list(RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table="db.t")))
+        RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table="db.t"))
     given = RemoveOrphanFiles.Arguments(table="*.*", older_than="2024-01-01 00:00:00")
-    (row,) = RemoveOrphanFiles().call(context, given)
+    row = RemoveOrphanFiles().call(context, given)
     assert row.deletedFileCount == 0
     assert file.exists()
-    (compacted,) = CompactDatabase().call(context, CompactDatabase.Arguments())
+    compacted = CompactDatabase().call(context, CompactDatabase.Arguments())
     assert compacted.result == "Compact database finished. Success: 0, Failed: 0"
-    (repaired,) = Repair().call(context, Repair.Arguments(database_or_table=""))
+    repaired = Repair().call(context, Repair.Arguments(database_or_table=""))
     assert not any("db.t" in str(value) for value in astuple(repaired))
 
 
@@ -207,7 +207,7 @@ def test_a_folder_shared_with_a_format_table_is_not_searched_for_orphans(tmp_pat
     fields, options = [t.DataField(0, "a", t.IntType())], {"data-file.external-paths": str(place)}
     catalog.create_table(Identifier("db", "own"), new_schema(fields, options=options))
     made(catalog, {"path": str(place / "bucket-0")}, keys=())
-    (row,) = RemoveOrphanFiles().call(Context(catalog, "db"), RemoveOrphanFiles.Arguments(table="db.own"))
+    row = RemoveOrphanFiles().call(Context(catalog, "db"), RemoveOrphanFiles.Arguments(table="db.own"))
     assert row.deletedFileCount == 0
     assert "skipped" in row.note
     assert file.exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema.validation import problems
 from paimon_sql.storage.table.table import Table
+from tests.procedures.rows import rows_of
 
 _NAME = Identifier("db", "o")
 
@@ -117,16 +117,16 @@ def test_files_come_in_batches_whatever_the_folders(place: Path) -> None:
 
 def test_the_call_says_what_changed(catalog: FileSystemCatalog, place: Path) -> None:
     context = Context(catalog, "db")
-    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o", dry_run=True))
-    assert astuple(row)[:7] == (3, 3, 0, 0, 28, str(place), None)
-    assert row.note == "dry run, nothing was changed"
-    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
+    (planned,) = rows_of(context, "refresh_object_table", table="o", dry_run=True)
+    assert tuple(planned.values())[:7] == (3, 3, 0, 0, 28, str(place), None)
+    assert planned["note"] == "dry run, nothing was changed"
+    row = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
     assert (row.file_number, row.snapshot_id, row.note) == (3, 1, None)
-    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
+    row = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
     assert (row.snapshot_id, row.note) == (None, "nothing changed")
     catalog.create_table(Identifier("db", "t"), new_schema([DataField(0, "a", IntType())]))
     with pytest.raises(UnsupportedError, match="is not an object table"):
-        list(RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="t")))
+        RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="t"))
 
 
 def test_no_rows_are_taken_and_a_definition_says_no_columns(catalog: FileSystemCatalog) -> None:
