@@ -10,7 +10,6 @@ declaration. `call` runs a procedure without Spark:
 from __future__ import annotations
 
 from paimon_sql.procedures.base import Procedure
-from paimon_sql.procedures.calling import ProcedureResult, call, run
-from paimon_sql.procedures.registry import find_procedure, procedures
+from paimon_sql.procedures.calling import ProcedureResult, call, find_procedure, procedures, run
 
 __all__ = ["Procedure", "ProcedureResult", "call", "find_procedure", "procedures", "run"]

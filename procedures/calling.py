@@ -1,20 +1,22 @@
-"""Calls of procedures: binding of arguments, execution with progress, and the record of the run."""
+"""Calls of procedures: the procedures by name, binding of arguments, execution with progress, record of the run."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
-from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.discovery import instances
+from paimon_sql.errors import InvalidInputError, NotFoundError, PaimonError
 from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Argument, Context, Noted, Procedure, Record
-from paimon_sql.procedures.registry import find_procedure
 from paimon_sql.procedures.values import NOTHING_DONE
 from paimon_sql.storage.execution.task_executor import register_work
 from paimon_sql.storage.metadata.catalog_environment import MaintenanceLog, MaintenanceRun
@@ -23,6 +25,29 @@ from paimon_sql.storage.table.table import Table
 _CATALOG = "paimon"
 _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
 """Suffixes of names of integer columns that are not counts."""
+
+
+@cache
+def procedures() -> dict[str, Procedure]:
+    """The procedures by name."""
+    return instances("paimon_sql.procedures", Procedure)
+
+
+def find_procedure(name: str) -> Procedure:
+    """Find a procedure by name, in any case, with or without ``sys.``.
+
+    Raises:
+        NotFoundError: there is no such procedure.
+    """
+    found = procedures().get(name.lower().removeprefix("sys."))
+    if found is None:
+        raise NotFoundError(f"There is no procedure {name}.", name=name, remedy=_nearest(name))
+    return found
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name.lower().removeprefix("sys."), procedures(), n=1)
+    return f"Did you mean {near[0]}?" if near else f"Existing procedures: {', '.join(procedures())}."
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ Rows that do not depend on the table are records: a module declares a `SystemTab
 
 from __future__ import annotations
 
+from functools import cache
+
+from paimon_sql.discovery import instances
 from paimon_sql.system_tables.base import CatalogTable, ScannedTable, SystemTable, TableView
-from paimon_sql.system_tables.registry import catalog_tables, scanned_tables, system_tables, table_views
 
 __all__ = [
     "CatalogTable",
@@ -22,3 +24,27 @@ __all__ = [
     "system_tables",
     "table_views",
 ]
+
+
+@cache
+def system_tables() -> dict[str, SystemTable]:
+    """System tables whose rows are computed from metadata, by name."""
+    return instances(__name__, SystemTable)
+
+
+@cache
+def scanned_tables() -> dict[str, ScannedTable]:
+    """System tables whose rows are those of the data table in another form, by name."""
+    return instances(__name__, ScannedTable)
+
+
+@cache
+def table_views() -> dict[str, TableView]:
+    """System tables that show the data table in another state, by name."""
+    return instances(__name__, TableView)
+
+
+@cache
+def catalog_tables() -> dict[str, CatalogTable]:
+    """Tables of ``sys``, about a whole catalog, by name."""
+    return instances(__name__, CatalogTable)

@@ -56,6 +56,11 @@ class RecordTable(NamedTable):
         """The rows of instances of ``Row``."""
         return to_arrow(self.columns, records)
 
+    def row(self, source: object, **given: object) -> object:
+        """An instance of ``Row``, with the values of the columns not given from attributes of their names."""
+        found = {f.name: getattr(source, f.name) for f in self.columns if f.name not in given}
+        return self.Row(**found, **given)
+
     def of_arrays(self, arrays: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
         """The rows of an array per column, cast to its type."""
         schema = arrow_schema(self.columns)

@@ -27,30 +27,25 @@ class Buckets(SystemTable):
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         grouped = summed(live_files(table, table.snapshots.latest()).entries, ["partition", "bucket"])
-        columns = {
-            "partition": partition_labels(table.schema, grouped["partition"]),
-            "bucket": grouped["bucket"],
-            "record_count": grouped["row_count_sum"],
-            "file_size_in_bytes": grouped["file_size_sum"],
-            "file_count": grouped["file_name_count"],
-            "last_update_time": wall_clocks(grouped["creation_time_millis_max"]),
-        }
+        columns = grouped | {"partition": partition_labels(table.schema, grouped["partition"])}
         return self.of_arrays(columns).sort_by([("partition", "ascending"), ("bucket", "ascending")])
 
 
-def summed(entries: pa.Table, keys: list[str]) -> pa.Table:
+def summed(entries: pa.Table, keys: list[str]) -> dict[str, pa.ChunkedArray]:
     """Aggregate live files by keys.
 
     Returns:
-        The keys; ``row_count_sum``, ``file_size_sum``, ``file_name_count``, ``creation_time_millis_max`` and
-        ``total_buckets_last`` (of the file that was committed last).
+        The keys; ``record_count``, ``file_size_in_bytes``, ``file_count``, ``last_update_time`` and ``total_buckets``
+        (of the file that was committed last).
     """
     aggregates = {
-        "row_count": "sum",
-        "file_size": "sum",
-        "file_name": "count",
-        "creation_time_millis": "max",
-        "total_buckets": "last",
+        "record_count": ("row_count", "sum"),
+        "file_size_in_bytes": ("file_size", "sum"),
+        "file_count": ("file_name", "count"),
+        "last_update_time": ("creation_time_millis", "max"),
+        "total_buckets": ("total_buckets", "last"),
     }
-    selected = entries.select([*keys, *aggregates])
-    return selected.group_by(keys, use_threads=False).aggregate(list(aggregates.items()))
+    grouped = entries.group_by(keys, use_threads=False).aggregate(list(aggregates.values()))
+    columns = {key: grouped[key] for key in keys}
+    columns |= {name: grouped["_".join(aggregate)] for name, aggregate in aggregates.items()}
+    return columns | {"last_update_time": wall_clocks(columns["last_update_time"])}

@@ -33,24 +33,14 @@ class Manifests(SystemTable):
         min_row_id: Long | None = column("min row id, with row tracking")
         max_row_id: Long | None = column("max row id, with row tracking")
 
-    def records(self, table: Table) -> Iterable[Row]:
+    def records(self, table: Table) -> Iterable[object]:
         snapshot = snapshot_to_read(table)
         metas = [] if snapshot is None else [*manifests_of(table, snapshot), *_changelog(table, snapshot)]
         low = pa.array([m.partition_stats.min_values for m in metas], pa.binary())
         high = pa.array([m.partition_stats.max_values for m in metas], pa.binary())
         bounds = (partition_labels(table.schema, values).to_pylist() for values in (low, high))
         for m, smallest, largest in zip(metas, *bounds, strict=True):
-            yield self.Row(
-                file_name=m.file_name,
-                file_size=m.file_size,
-                num_added_files=m.num_added_files,
-                num_deleted_files=m.num_deleted_files,
-                schema_id=m.schema_id,
-                min_partition_stats=smallest,
-                max_partition_stats=largest,
-                min_row_id=m.min_row_id,
-                max_row_id=m.max_row_id,
-            )
+            yield self.row(m, min_partition_stats=smallest, max_partition_stats=largest)
 
 
 def _changelog(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:

@@ -14,7 +14,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.files.buckets import summed
 from paimon_sql.system_tables.files.files import without_postponed
-from paimon_sql.system_tables.formatting import one_chunk, partition_names, wall_clocks
+from paimon_sql.system_tables.formatting import one_chunk, partition_names
 
 
 class Partitions(SystemTable):
@@ -43,20 +43,16 @@ class Partitions(SystemTable):
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         entries = without_postponed(table, ScanLayout.of(table).newest_entries(table))
         grouped = summed(entries, ["partition"])
-        partitions, size = one_chunk(grouped["partition"]), len(grouped)
+        partitions = one_chunk(grouped["partition"])
+        size = len(partitions)
         hidden = deleted_records(table)
         columns = {
             "partition": partition_names(table.schema, partitions),
-            "record_count": grouped["row_count_sum"],
-            "file_size_in_bytes": grouped["file_size_sum"],
-            "file_count": grouped["file_name_count"],
-            "last_update_time": wall_clocks(grouped["creation_time_millis_max"]),
-            "total_buckets": grouped["total_buckets_last"],
             "done": pa.array([False] * size, pa.bool_()),
             "deleted_record_count": pa.array([hidden.get(p, 0) for p in partitions.to_pylist()], pa.int64()),
         }
         unknown = dict.fromkeys(("created_at", "created_by", "updated_by", "options"), pa.nulls(size))
-        return self.of_arrays(columns | unknown).sort_by("partition")
+        return self.of_arrays(grouped | columns | unknown).sort_by("partition")
 
 
 def deleted_records(table: Table) -> dict[bytes, int | None]:

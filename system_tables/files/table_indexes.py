@@ -46,20 +46,17 @@ class TableIndexes(SystemTable):
         index_field_id: Int | None = column("field id of a global index")
         index_field_name: str | None = column("column of a global index")
 
-    def records(self, table: Table) -> Iterable[Row]:
+    def records(self, table: Table) -> Iterable[object]:
         version = version_to_read(table)
         seen = version.of(table)
         entries = index_entries(seen, version.snapshot)
         names = {f.id: f.name for f in seen.schema.fields}
         labels = partition_labels(seen.schema, pa.array([e.partition for e in entries], pa.binary())).to_pylist()
         for label, e, i in zip(labels, entries, (e.file.global_index for e in entries), strict=True):
-            yield self.Row(
+            yield self.row(
+                e.file,
                 partition=label,
                 bucket=e.bucket,
-                index_type=e.file.index_type,
-                file_name=e.file.file_name,
-                file_size=e.file.file_size,
-                row_count=e.file.row_count,
                 dv_ranges=_ranges(e.file),
                 row_range_start=i.row_range_start if i else None,
                 row_range_end=i.row_range_end if i else None,

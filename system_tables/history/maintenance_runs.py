@@ -37,22 +37,13 @@ class MaintenanceRuns(CatalogTable):
         note: str | None = column("the note in its result")
         error: str | None = column("the error; null on success")
 
-    def records(self, view: View) -> Iterable[Row]:
+    def records(self, view: View) -> Iterable[object]:
         log = view.catalog.run_log
         for run in log.runs() if log else ():
-            yield self.Row(
+            yield self.row(
+                run,
                 started_at=wall_clock(run.started_millis),
                 catalog_name=run.catalog,
                 database_name=run.database,
                 table_name=run.table,
-                procedure=run.procedure,
-                trigger=run.trigger,
-                arguments=run.arguments,
-                dry_run=run.dry_run,
-                snapshot_before=run.snapshot_before,
-                snapshot_after=run.snapshot_after,
-                counts=run.counts,
-                seconds=run.seconds,
-                note=run.note,
-                error=run.error,
             )

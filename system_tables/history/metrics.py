@@ -35,7 +35,7 @@ class Metrics(CatalogTable):
         count: Long = column("the number of values")
         measured_at: Timestamp = column("when the latest value was measured")
 
-    def records(self, view: View) -> Iterable[Row]:
+    def records(self, view: View) -> Iterable[object]:
         own: dict[MetricKey, Identifier | None] = {}
         for place, metric in process_metrics().all():
             if place not in own:
@@ -43,17 +43,15 @@ class Metrics(CatalogTable):
             identifier = own[place]
             if identifier is None:
                 continue
-            yield self.Row(
+            yield self.row(
+                metric,
                 database_name=identifier.database,
                 table_name=identifier.table,
                 branch=place.branch,
                 metric_group=metric.group,
                 metric=metric.name,
-                last=metric.last,
                 mean=metric.total / metric.count,
                 max=metric.maximum,
-                total=metric.total,
-                count=metric.count,
                 measured_at=wall_clock(metric.at_millis),
             )
 

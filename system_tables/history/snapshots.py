@@ -33,25 +33,9 @@ class Snapshots(SystemTable):
         operation: str | None = column("operation of the engine")
         writer_version: str | None = column("name and version of the writing software")
 
-    def records(self, table: Table) -> Iterable[Row]:
+    def records(self, table: Table) -> Iterable[object]:
         # Snapshots before the earliest one are being expired.
         earliest = table.snapshots.earliest_id() or 0
         for s in (s for s in table.snapshots.listed() if s.id >= earliest):
-            yield self.Row(
-                snapshot_id=s.id,
-                schema_id=s.schema_id,
-                commit_user=s.commit_user,
-                commit_identifier=s.commit_identifier,
-                commit_kind=s.commit_kind.value,
-                commit_time=wall_clock(s.time_millis),
-                base_manifest_list=s.base_manifest_list,
-                delta_manifest_list=s.delta_manifest_list,
-                changelog_manifest_list=s.changelog_manifest_list,
-                total_record_count=s.total_record_count,
-                delta_record_count=s.delta_record_count,
-                changelog_record_count=s.changelog_record_count,
-                watermark=s.watermark,
-                next_row_id=s.next_row_id,
-                operation=s.operation,
-                writer_version=s.writer_version,
-            )
+            kind, time = s.commit_kind.value, wall_clock(s.time_millis)
+            yield self.row(s, snapshot_id=s.id, commit_kind=kind, commit_time=time)

@@ -25,13 +25,12 @@ class Statistics(SystemTable):
             "JSON object by column name: colId, distinctCount, min, max, nullCount, avgLen, maxLen"
         )
 
-    def records(self, table: Table) -> Iterable[Row]:
+    def records(self, table: Table) -> Iterable[object]:
         version = version_to_read(table)
         found = statistics_of(version.of(table), version.snapshot)
         if found is not None:
-            yield self.Row(
-                snapshot_id=found.snapshot_id,
-                schema_id=found.schema_id,
+            yield self.row(
+                found,
                 mergedRecordCount=found.merged_record_count,
                 mergedRecordSize=found.merged_record_size,
                 colstat=found.columns_json(),

@@ -6,10 +6,9 @@ from typing import Any
 
 from paimon_sql.procedures import calling
 from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.registry import find_procedure
 
 
 def rows_of(context: Context, name: str, /, **given: Any) -> list[dict[str, Any]]:
     """Call a procedure by name; returns rows as dictionaries by column."""
-    procedure = find_procedure(name)
+    procedure = calling.find_procedure(name)
     return calling.ProcedureResult(procedure, calling.rows_of(context, procedure, given)).to_dicts()
