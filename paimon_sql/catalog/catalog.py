@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from paimon_sql import errors
-from paimon_sql.catalog.identifier import Identifier, check_name
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.metadata.catalog_environment import MaintenanceLog
+from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.table.table import Table
 
 
@@ -210,9 +213,16 @@ class Catalog(DefinedObjects, ABC):
             UnsupportedError: the catalog stores no properties of databases.
         """
 
-    @abstractmethod
     def drop_database(self, database: str, cascade: bool) -> None:
         """Drop a database; NoSuchDatabaseError, or DatabaseNotEmptyError unless it is empty or ``cascade``."""
+        self._require(database)
+        if not cascade:
+            self._refuse_held(database)
+        self._drop_database(database, cascade)
+
+    @abstractmethod
+    def _drop_database(self, database: str, cascade: bool) -> None:
+        """Drop an existing database, with ``cascade`` also what it contains."""
 
     def _require(self, database: str) -> None:
         """Raise NoSuchDatabaseError unless the database exists."""
@@ -238,6 +248,22 @@ class Catalog(DefinedObjects, ABC):
                     f"Database {database} is not empty: it contains {len(names)} {kind}, including {names[0]}.",
                     remedy="Drop them first, or use CASCADE.",
                 )
+
+    def _no_table(self, identifier: Identifier) -> errors.NoSuchTableError:
+        """The error for a table or branch that does not exist, or is a view."""
+        named, branch = f"{self.name}.{identifier.database}.{identifier.table}", identifier.branch
+        if self.view_exists(Identifier(identifier.database, identifier.table)):
+            return errors.NoSuchTableError(f"{named} is a view, not a table.", name=named)
+        what = f"Branch {branch} of table" if branch != MAIN_BRANCH else "Table"
+        return errors.NoSuchTableError(f"{what} {named} does not exist.", name=named)
+
+    def _check_branches(self, schema: TableSchema, file_io: FileIO, location: str) -> None:
+        """Check the branches that the options of a new table name.
+
+        Raises:
+            InvalidOptionError: one of them does not exist.
+        """
+        check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
 
     @abstractmethod
     def list_tables(self, database: str) -> list[str]:

@@ -10,13 +10,10 @@ from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import WarehouseCatalog
 from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
-from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, is_being_moved, move_directory
-from paimon_sql.storage.metadata.refs.branches import BranchManager
 
 _SUFFIX = ".json"
 
@@ -201,10 +198,7 @@ class FileSystemCatalog(DefinitionsInFiles):
             remedy="Set comments and properties of its tables.",
         )
 
-    def drop_database(self, database: str, cascade: bool) -> None:
-        self._require(database)
-        if not cascade:
-            self._refuse_held(database)
+    def _drop_database(self, database: str, cascade: bool) -> None:
         self.file_io.delete_dir(self._database_path(database), recursive=True)
         self.file_io.sync_directory(self.warehouse)
 
@@ -219,7 +213,7 @@ class FileSystemCatalog(DefinitionsInFiles):
         offered_kind(schema, self.name, self.options)
         self._require(identifier.database)
         self._refuse_view(identifier)
-        check_named_branches(schema, BranchManager(self.file_io, TablePaths(self.table_location(identifier))))
+        self._check_branches(schema, self.file_io, self.table_location(identifier))
         manager, location = self._schemas(identifier), self.table_location(identifier)
         if not manager.ids():
             check_no_history(self.file_io, location, f"{self.name}.{identifier}")

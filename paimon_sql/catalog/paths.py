@@ -10,13 +10,10 @@ from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
-from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
 from paimon_sql.storage.metadata.directories import drop_directory
-from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
@@ -87,7 +84,7 @@ class PathCatalog(Catalog):
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
         raise self._no_database(database)
 
-    def drop_database(self, database: str, cascade: bool) -> None:
+    def _drop_database(self, database: str, cascade: bool) -> None:
         raise self._no_database(database)
 
     def list_tables(self, database: str) -> list[str]:
@@ -125,7 +122,7 @@ class PathCatalog(Catalog):
         if kind_of(schema).may_stand_elsewhere:
             problem = f"A format table cannot be created at {target}: it can be used only by its name."
             raise errors.UnsupportedError(problem)
-        check_named_branches(schema, BranchManager(target.file_io, TablePaths(target.table)))
+        self._check_branches(schema, target.file_io, target.table)
         # A failed or dropped table is removed with its directory, so the directory must contain nothing else.
         if target.file_io.list(target.table):
             raise errors.InvalidInputError(

@@ -13,6 +13,7 @@ from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
@@ -90,19 +91,13 @@ class WarehouseCatalog(Catalog):
 
     def any_table(self, identifier: Identifier) -> AnyTable:
         place = self._place(identifier)
-        own = replace(identifier, system_table=None)
         if place is None:
-            what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
-            named = f"{self.name}.{own.database}.{own.table}"
-            if self.view_exists(Identifier(own.database, own.table)):
-                raise errors.NoSuchTableError(f"{named} is a view, not a table.", name=named)
-            raise errors.NoSuchTableError(f"{what} {named} does not exist.", name=named)
+            raise self._no_table(identifier)
         return self._opened(identifier, place)
 
     def damaged_table(self, identifier: Identifier) -> Table | None:
         location = self.table_location(identifier)
-        is_below = location.startswith(f"{self.warehouse}/")
-        file_io = self.file_io if is_below else file_io_of(location, self.options)
+        file_io = self._io(location)
         schema = SchemaManager(file_io, location).newest_readable()
         if schema is None:
             return None
@@ -126,6 +121,10 @@ class WarehouseCatalog(Catalog):
             executor=self.host.executor,
         )
         return kind.opened(found, self.options)
+
+    def _io(self, location: str) -> FileIO:
+        """The file system of a location."""
+        return self.file_io if location.startswith(f"{self.warehouse}/") else file_io_of(location, self.options)
 
     def _place(self, identifier: Identifier) -> LocatedTable | None:
         """Find a table or branch; None if it does not exist."""
@@ -182,9 +181,8 @@ class WarehouseCatalog(Catalog):
 
     def _schemas(self, identifier: Identifier) -> SchemaManager:
         """The schemas in the directory of a table or branch."""
-        path = self.table_location(identifier)
-        root = path if identifier.branch == MAIN_BRANCH else f"{path}/branch/branch-{identifier.branch}"
-        return SchemaManager(self.file_io, root)
+        paths = TablePaths(self.table_location(identifier), identifier.branch)
+        return SchemaManager(self.file_io, paths.branch_root)
 
     def _database_path(self, database: str) -> str:
         """The directory of a database."""

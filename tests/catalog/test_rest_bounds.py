@@ -17,7 +17,7 @@ import pytest
 from paimon_sql.catalog.rest import client
 from paimon_sql.catalog.rest.client import Server
 from paimon_sql.catalog.rest.http import transport
-from paimon_sql.catalog.rest.http.credentials import InstanceRole
+from paimon_sql.catalog.rest.http.authentication import InstanceRole
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, PaimonError
 
 
@@ -145,7 +145,7 @@ def test_a_connection_serves_one_request_after_the_other() -> None:
 
 
 def test_the_service_of_a_machine_s_role_is_asked_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.catalog.rest.http.credentials._SECONDS", 0.5)
+    monkeypatch.setattr("paimon_sql.catalog.rest.http.authentication._SECONDS", 0.5)
     cases = [
         (answering(b"x" * 1_000_000), "more than the 65536 bytes"),
         (answering(b"", 302, Location="/elsewhere"), "redirects are not followed"),

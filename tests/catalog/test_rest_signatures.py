@@ -16,9 +16,16 @@ import pytest
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest.catalog import RestCatalog
-from paimon_sql.catalog.rest.http import credentials
-from paimon_sql.catalog.rest.http.authentication import DlfSignature, OpenApiSignature, signature_of
-from paimon_sql.catalog.rest.http.credentials import GivenKeys, InstanceRole, TokenFile, source_of
+from paimon_sql.catalog.rest.http import authentication
+from paimon_sql.catalog.rest.http.authentication import (
+    DlfSignature,
+    GivenKeys,
+    InstanceRole,
+    OpenApiSignature,
+    TokenFile,
+    signature_of,
+    source_of,
+)
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
@@ -33,7 +40,7 @@ KEYS = {"dlf.access-key-id": "the key", "dlf.access-key-secret": TOKEN}
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test meet the credentials of another, and none wait for a file that will not come."""
     PROCESS.clear_caches()
-    monkeypatch.setattr(credentials, "_PAUSE", 0.01)
+    monkeypatch.setattr(authentication, "_PAUSE", 0.01)
 
 
 def signing(rest: RestServer, **more: str) -> dict[str, str]:
@@ -72,7 +79,7 @@ def test_java_finds_the_signatures_right(rest: RestServer, algorithm: str, more:
 
 def test_a_file_is_read_again_before_its_keys_end(rest: RestServer, tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
-    file.write_text(keys("wrong", seconds=credentials.LEAST_SECONDS + 60))
+    file.write_text(keys("wrong", seconds=authentication.LEAST_SECONDS + 60))
     options = signing(rest, **{"dlf.token-path": str(file)})
     with pytest.raises(CatalogUnavailableError):
         RestCatalog("lake", options)
@@ -80,10 +87,10 @@ def test_a_file_is_read_again_before_its_keys_end(rest: RestServer, tmp_path: Pa
     with pytest.raises(CatalogUnavailableError):  # what is held still holds
         RestCatalog("lake", options)
     PROCESS.clear_caches()
-    file.write_text(keys("wrong", seconds=credentials.LEAST_SECONDS - 60))
+    file.write_text(keys("wrong", seconds=authentication.LEAST_SECONDS - 60))
     with pytest.raises(CatalogUnavailableError):
         RestCatalog("lake", options)
-    file.write_text(keys(seconds=credentials.LEAST_SECONDS - 60))
+    file.write_text(keys(seconds=authentication.LEAST_SECONDS - 60))
     catalog = RestCatalog("lake", {**options, "dlf.token-loader": "local_file"})
     assert catalog.list_databases() is not None
     file.write_text('{"AccessKeyId": "the key", "AccessKeySecret": "shy')

@@ -30,11 +30,9 @@ from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTI
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.commit.partition_registration import relist
 from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
-from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
@@ -59,10 +57,7 @@ class HiveCatalog(ViewsInMetastore):
         self._settings = LockSettings.of(metastore, options)
         self._synced = bool(TableOptions(self.options).get(SYNC_ALL_PROPERTIES))
 
-    def drop_database(self, database: str, cascade: bool) -> None:
-        self._require(database)
-        if not cascade:
-            self._refuse_held(database)
+    def _drop_database(self, database: str, cascade: bool) -> None:
         location = self._database_path(database)
         for entry in self.entries.all(database) if cascade else ():
             if tables.is_paimon(entry) or tables.is_view(entry):
@@ -224,7 +219,7 @@ class HiveCatalog(ViewsInMetastore):
             return
         schema = replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
         self._describe(entry, schema, location)
-        check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
+        self._check_branches(schema, file_io, location)
         check_no_history(file_io, location, f"{self.name}.{identifier}")
         if not schemas.try_add_under_lock(schema, hold):
             raise self._taken_table(identifier)

@@ -16,7 +16,6 @@ from paimon_sql.catalog.warehouse import RegisteredCatalog
 from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.catalog_objects import ViewSchema
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.file_io import FileIO, file_io_of
 
 _AT_ONCE = 300
 # Without it Hive refuses to list a database with such a table.
@@ -186,10 +185,6 @@ class DatabasesInMetastore(RegisteredCatalog):
         """A new entry of a table type, without columns."""
         database, name = identifier.database.lower(), identifier.object_name.lower()
         return tables.new_entry(database, name, self.entries.metastore.user, kind)
-
-    def _io(self, location: str) -> FileIO:
-        """The file system of a location."""
-        return self.file_io if location.startswith(f"{self.warehouse}/") else file_io_of(location, self.options)
 
 
 _INPUT = "org.apache.hadoop.mapred.SequenceFileInputFormat"

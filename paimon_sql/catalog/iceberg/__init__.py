@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from paimon_sql.catalog.kinds import hive, rest
 from paimon_sql.catalog.kinds.base import of_extra
+from paimon_sql.catalog.kinds.hive import HiveKind
+from paimon_sql.catalog.kinds.rest import RestKind
 from paimon_sql.format.options.table.iceberg import HIVE_CATALOG, REST_CATALOG
 from paimon_sql.storage.iceberg.registration import REGISTRATIONS, Registration
 from paimon_sql.storage.table.table import Table
 
 
-def _registration(kind: str, extra: str, client: str, table: Table) -> Registration:
+def _registration(kind: str, extra: tuple[str, str], table: Table) -> Registration:
     """The registration of a table by a client that is an extra of this package, imported only then."""
-    registration: Registration = of_extra(f"{__name__}.{extra}:{kind}", extra, client, table.name)(table)
+    registration: Registration = of_extra(f"{__name__}.{kind}", *extra, table.name)(table)
     return registration
 
 
-REGISTRATIONS[HIVE_CATALOG] = partial(_registration, "HiveRegistration", "hive", hive.CLIENT)
-REGISTRATIONS[REST_CATALOG] = partial(_registration, "RestRegistration", "rest", rest.CLIENT)
+REGISTRATIONS[HIVE_CATALOG] = partial(_registration, "hive:HiveRegistration", HiveKind.extra)
+REGISTRATIONS[REST_CATALOG] = partial(_registration, "rest:RestRegistration", RestKind.extra)

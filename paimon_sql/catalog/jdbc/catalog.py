@@ -14,14 +14,11 @@ from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records, ViewsInRecords
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import registered_options, remove_first_schema
-from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
-from paimon_sql.storage.metadata.refs.branches import BranchManager
 
 _LOCATION = "location"
 
@@ -68,10 +65,7 @@ class JdbcCatalog(ViewsInRecords):
         self._check_properties(database, changes)
         self.records.change_database(database, changes)
 
-    def drop_database(self, database: str, cascade: bool) -> None:
-        self._require(database)
-        if not cascade:
-            self._refuse_held(database)
+    def _drop_database(self, database: str, cascade: bool) -> None:
         for table in self.list_tables(database) if cascade else ():
             with suppress(errors.NoSuchTableError):
                 self.drop_table(Identifier(database, table))
@@ -94,7 +88,7 @@ class JdbcCatalog(ViewsInRecords):
         with self._alone(identifier) as hold:
             self._refuse_taken(identifier)
             location = self.table_location(identifier)
-            check_named_branches(schema, BranchManager(self.file_io, TablePaths(location)))
+            self._check_branches(schema, self.file_io, location)
             schemas, first = self._schemas(identifier), replace(schema, id=0)
             if not schemas.ids():
                 check_no_history(self.file_io, location, f"{self.name}.{identifier}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any, ClassVar
@@ -11,20 +10,23 @@ from paimon_sql.catalog.catalog import Catalog, Host
 from paimon_sql.errors import SetupError
 
 
-class CatalogKind(ABC):
+class CatalogKind:
     """A kind of catalog.
 
     Class attributes:
         name: the value of the option ``metastore``.
         has_directory: whether ``warehouse`` is a directory; otherwise it is a name on a server.
         stores_external: whether tables store whether they are EXTERNAL, whose files stay when they are dropped.
+        catalog: the class of its catalogs, as ``module:class``.
+        extra: the extra of this package with its client, and the client for errors; None if it needs none.
     """
 
     name: ClassVar[str]
+    catalog: ClassVar[str]
+    extra: ClassVar[tuple[str, str] | None] = None
     has_directory: ClassVar[bool] = True
     stores_external: ClassVar[bool] = False
 
-    @abstractmethod
     def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
         """Open a catalog.
 
@@ -35,7 +37,12 @@ class CatalogKind(ABC):
 
         Raises:
             InvalidOptionError: an option is invalid, or a required one is missing.
+            SetupError: the client is not installed.
         """
+        kind: type[Catalog] = (
+            of_extra(self.catalog, *self.extra, f"Catalog {name}") if self.extra else resolve_name(self.catalog)
+        )
+        return kind(name, options, host)
 
 
 def of_extra(name: str, extra: str, client: str, user: str) -> Any:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from paimon_sql.catalog.catalog import Catalog, Host
-from paimon_sql.catalog.kinds.base import CatalogKind, of_extra
-
-CLIENT = "the client of Hive's metastore"
+from paimon_sql.catalog.kinds.base import CatalogKind
 
 
 class HiveKind(CatalogKind):
@@ -15,7 +10,5 @@ class HiveKind(CatalogKind):
 
     name = "hive"
     stores_external = True
-
-    def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
-        kind: type[Catalog] = of_extra("paimon_sql.catalog.hive.catalog:HiveCatalog", "hive", CLIENT, f"Catalog {name}")
-        return kind(name, options, host)
+    catalog = "paimon_sql.catalog.hive.catalog:HiveCatalog"
+    extra = "hive", "the client of Hive's metastore"

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from paimon_sql.catalog.catalog import Catalog, Host
-from paimon_sql.catalog.kinds.base import CatalogKind, of_extra
-
-CLIENT = "the client of REST catalogs"
+from paimon_sql.catalog.kinds.base import CatalogKind
 
 
 class RestKind(CatalogKind):
@@ -15,7 +10,5 @@ class RestKind(CatalogKind):
 
     name = "rest"
     has_directory = False
-
-    def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
-        kind: type[Catalog] = of_extra("paimon_sql.catalog.rest.catalog:RestCatalog", "rest", CLIENT, f"Catalog {name}")
-        return kind(name, options, host)
+    catalog = "paimon_sql.catalog.rest.catalog:RestCatalog"
+    extra = "rest", "the client of REST catalogs"

@@ -9,7 +9,7 @@ from typing import ClassVar, TypedDict
 
 from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
-from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
 from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, configured, path_of
@@ -17,7 +17,6 @@ from paimon_sql.catalog.rest.environment import RestPartitions, RestVersionManag
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import check_same, lists_partitions
-from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
@@ -31,7 +30,6 @@ from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.catalog_environment import QueryAuth, QueryAuthResult
-from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
@@ -135,7 +133,10 @@ class RestCatalog(DefinitionsOnServer):
         if not cascade:
             self._refuse_held(database)
         with self._within(database):
-            self.client.delete("databases", database)
+            self._drop_database(database, cascade)
+
+    def _drop_database(self, database: str, cascade: bool) -> None:
+        self.client.delete("databases", database)
 
     def list_tables(self, database: str) -> list[str]:
         with self._within(database):
@@ -163,13 +164,9 @@ class RestCatalog(DefinitionsOnServer):
     def authorized_table(self, identifier: Identifier) -> AnyTable:
         found = self._found(identifier)
         own = replace(identifier, system_table=None)
-        full_name = f"{self.name}.{own.database}.{own.table}"
         if found is None:
             self._require(own.database)
-            if own.branch == MAIN_BRANCH and self.view_exists(own):
-                raise errors.NoSuchTableError(f"{full_name} is a view, not a table.", name=full_name)
-            what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
-            raise errors.NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
+            raise self._no_table(own)
         location = _location(found, identifier)
         schema = _schema(found, location)
         kind = offered_kind(schema, self.name, self.options)
@@ -207,7 +204,7 @@ class RestCatalog(DefinitionsOnServer):
             )
         location = schema.options.get(PATH.key) or self.table_location(identifier)
         file_io = file_io_of(location, self.options)
-        check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
+        self._check_branches(schema, file_io, location)
         if kind is KINDS["table"] and PATH.key in schema.options:
             schema = _existing_schema(schema, SchemaManager(file_io, location).latest())
         body = {"identifier": named(identifier), "schema": _schema_json(schema)}

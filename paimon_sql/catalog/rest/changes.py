@@ -19,6 +19,11 @@ from paimon_sql.format.schema.schema import TableSchema
 Change = dict[str, object]
 _Changed: TypeAlias = TableSchema | ViewSchema | FunctionSchema
 _Path = tuple[str, ...]
+_Words = tuple[str, str, str, str, str]
+_OPTIONS: _Words = ("key", "value", "removeOption", "setOption", "setOption")
+_DIALECTS: _Words = ("dialect", "query", "dropDialect", "addDialect", "updateDialect")
+_DEFINITIONS: _Words = ("name", "definition", "dropDefinition", "addDefinition", "updateDefinition")
+"""Members of a change and its actions: to drop, to add and to update what has the name."""
 
 
 def schema_changes(before: TableSchema, after: TableSchema) -> list[Change]:
@@ -40,7 +45,7 @@ def view_changes(before: ViewSchema, after: ViewSchema) -> list[Change] | None:
     """Return the changes from one view to another; None if it must be replaced, for columns or query differ."""
     if (before.fields, before.query) != (after.fields, after.query):
         return None
-    return [*_common_changes(before, after), *_named_changes(before.dialects, after.dialects, "dialect", "query")]
+    return [*_common_changes(before, after), *_named_changes(before.dialects, after.dialects, _DIALECTS)]
 
 
 def function_changes(before: FunctionSchema, after: FunctionSchema) -> list[Change] | None:
@@ -48,30 +53,25 @@ def function_changes(before: FunctionSchema, after: FunctionSchema) -> list[Chan
     if replace(before, definitions=after.definitions, comment=after.comment, options=after.options) != after:
         return None
     old, new = ({name: dict(d) for name, d in s.definitions.items()} for s in (before, after))
-    return [*_common_changes(before, after), *_named_changes(old, new, "name", "definition")]
+    return [*_common_changes(before, after), *_named_changes(old, new, _DEFINITIONS)]
 
 
 def _common_changes(before: _Changed, after: _Changed) -> Iterator[Change]:
     """The changes of options and comment."""
-    for key in before.options:
-        if key not in after.options:
-            yield {"action": "removeOption", "key": key}
-    for key, value in after.options.items():
-        if before.options.get(key) != value:
-            yield {"action": "setOption", "key": key, "value": value}
+    yield from _named_changes(before.options, after.options, _OPTIONS)
     if before.comment != after.comment:
         yield {"action": "updateComment", "comment": after.comment}
 
 
-def _named_changes(before: Mapping[str, object], after: Mapping[str, object], key: str, value: str) -> Iterator[Change]:
-    """The changes of dialects or definitions by name."""
-    what = "Dialect" if key == "dialect" else "Definition"
+def _named_changes(before: Mapping[str, object], after: Mapping[str, object], words: _Words) -> Iterator[Change]:
+    """The changes of options, dialects or definitions by name."""
+    key, value, drop, add, update = words
     for name in before:
         if name not in after:
-            yield {"action": f"drop{what}", key: name}
+            yield {"action": drop, key: name}
     for name, content in after.items():
         if before.get(name) != content:
-            yield {"action": f"{'update' if name in before else 'add'}{what}", key: name, value: content}
+            yield {"action": update if name in before else add, key: name, value: content}
 
 
 def _field_changes(before: Sequence[t.DataField], after: Sequence[t.DataField], parent: _Path) -> Iterator[Change]:

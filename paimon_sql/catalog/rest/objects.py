@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
@@ -14,6 +16,8 @@ from paimon_sql.errors import AlreadyExistsError, NotFoundError, PaimonError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 
 _DATABASE = "DATABASE"
+
+T = TypeVar("T")
 
 
 class DefinitionsOnServer(Catalog):
@@ -123,12 +127,8 @@ class DefinitionsOnServer(Catalog):
 
     def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
-            self._changed(
-                path_of("views", identifier),
-                view_changes(before, after),
-                lambda: self._make_view(identifier, after),
-                lambda: self._make_view(identifier, before),
-            )
+            make = partial(self._make_view, identifier)
+            self._changed(path_of("views", identifier), view_changes(before, after), make, before, after)
 
     def _make_function(self, identifier: Identifier, name: str, function: FunctionSchema) -> None:
         body = {"name": name, **json.loads(function.to_json())}
@@ -138,19 +138,11 @@ class DefinitionsOnServer(Catalog):
         self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
     ) -> None:
         with self._missing(self._no_function(identifier), identifier.database):
-            self._changed(
-                _function_path(identifier, name),
-                function_changes(before, after),
-                lambda: self._make_function(identifier, name, after),
-                lambda: self._make_function(identifier, name, before),
-            )
+            make = partial(self._make_function, identifier, name)
+            self._changed(_function_path(identifier, name), function_changes(before, after), make, before, after)
 
     def _changed(
-        self,
-        path: tuple[str, ...],
-        changes: list[Change] | None,
-        make_new: Callable[[], None],
-        make_old: Callable[[], None],
+        self, path: tuple[str, ...], changes: list[Change] | None, make: Callable[[T], None], before: T, after: T
     ) -> None:
         """Change an object, or drop and create it; the old one is restored if the server refuses the new one."""
         if changes:
@@ -158,9 +150,9 @@ class DefinitionsOnServer(Catalog):
         elif changes is None:
             self.client.delete(*path)
             try:
-                make_new()
+                make(after)
             except PaimonError:
-                make_old()
+                make(before)
                 raise
 
     def _create(self, kind: str, database: str, body: Mapping[str, object], taken: AlreadyExistsError) -> None:
