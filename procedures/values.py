@@ -31,13 +31,22 @@ def options_of(text: str | None) -> dict[str, str]:
     Raises:
         InvalidOptionError: a pair has no ``=``, a key is unknown, or a value is invalid.
     """
+    return checked_options(pairs_of(text))
+
+
+def pairs_of(text: str | None) -> dict[str, str]:
+    """Parse options of any keys, ``k=v,k=v``; empty without text.
+
+    Raises:
+        InvalidOptionError: a pair has no ``=``.
+    """
     found: dict[str, str] = {}
     for pair in comma_separated(text or ""):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key:
             raise InvalidOptionError(f"'{pair}' is not an option.", key=pair, remedy="Write k=v,k=v.")
         found[key] = value
-    return checked_options(found)
+    return found
 
 
 def checked_options(given: Mapping[str, str]) -> dict[str, str]:

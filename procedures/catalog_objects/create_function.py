@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from paimon_sql.errors import FunctionExistsError, InvalidInputError, PaimonError
-from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.catalog_objects import FunctionSchema
 from paimon_sql.format.schema.types import DataField, parse_field
 from paimon_sql.procedures.base import Context, Done, DryRun, Noted, Procedure, detail, optional, required
+from paimon_sql.procedures.values import pairs_of
 
 THE_FUNCTION = "The function: f, db.f or catalog.db.f."
 WHETHER_DRY_RUN = "whether this was a dry run"
@@ -42,7 +42,7 @@ class CreateFunction(Procedure):
             returns=_fields(arguments.returnParams, "returnParams"),
             deterministic=arguments.deterministic is not False,
             comment=arguments.comment,
-            options=_options(arguments.options or ""),
+            options=pairs_of(arguments.options),
         )
         catalog, identifier = context.locate_object(arguments.function, "function")
         if arguments.dry_run and catalog.function_name(identifier) is not None:
@@ -68,14 +68,4 @@ def _fields(text: str, argument: str) -> tuple[DataField, ...]:
     for name in names:
         if names.count(name) > 1:
             raise InvalidInputError(f"{argument} contains {name} more than once.")
-    return found
-
-
-def _options(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for pair in comma_separated(text):
-        key, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not key:
-            raise InvalidInputError(f"'{pair}' is not an option.", remedy="Write k=v,k=v.")
-        found[key] = value
     return found

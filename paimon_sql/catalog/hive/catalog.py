@@ -12,7 +12,6 @@ from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingE
 from paimon_sql.catalog.hive.entries import Entries, ViewsInMetastore
 from paimon_sql.catalog.hive.environment import HiveLock, HivePartitions, LockSettings
 from paimon_sql.catalog.hive.layout import tables
-from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
 from paimon_sql.catalog.hive.layout.tables import InProperties, Locations, TableStruct, plain
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
@@ -101,7 +100,7 @@ class HiveCatalog(ViewsInMetastore):
         with self._alone(identifier) as hold:
             self._refuse_taken(identifier)
             if kind is KINDS["format-table"]:
-                describe_format(entry, schema)
+                tables.describe_format(entry, schema)
                 self.locations.place(entry, location)
                 self._add(identifier, self.entries.fit(entry))
             else:
@@ -177,7 +176,7 @@ class HiveCatalog(ViewsInMetastore):
         location = self.locations.of(entry) or super().table_location(identifier)
         file_io = self._io(location)
         if not tables.is_paimon(entry):
-            schema = format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
+            schema = tables.format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
             return None if schema is None else LocatedTable(location, file_io, schema)
         found = SchemaManager(file_io, TablePaths(location, identifier.branch).branch_root).latest()
         if found is None:
@@ -349,4 +348,6 @@ class HiveCatalog(ViewsInMetastore):
     def _is_ours(self, entry: TableStruct) -> bool:
         """Whether an entry is a table of this catalog."""
         formats = KINDS["format-table"].is_offered(self.options)
-        return not tables.is_view(entry) and (tables.is_paimon(entry) or (formats and format_of(entry) is not None))
+        return not tables.is_view(entry) and (
+            tables.is_paimon(entry) or (formats and tables.format_of(entry) is not None)
+        )
