@@ -34,11 +34,18 @@ class DefinedObjects:
 
     def view_exists(self, identifier: Identifier) -> bool:
         """Whether a view exists."""
-        return False
+        return self._find_view(identifier) is not None
 
     def view(self, identifier: Identifier) -> ViewSchema:
         """The definition of a view; NoSuchViewError if it does not exist."""
-        raise self._no_view(identifier)
+        found = self._find_view(identifier)
+        if found is None:
+            raise self._no_view(identifier)
+        return found
+
+    def _find_view(self, identifier: Identifier) -> ViewSchema | None:
+        """The definition of a view; None if it does not exist."""
+        return None
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
         """Create a view, or with ``replace`` replace an existing one.

@@ -79,11 +79,8 @@ class DefinitionsInFiles(WarehouseCatalog):
     def view_exists(self, identifier: Identifier) -> bool:
         return _is_plain(identifier) and self._views(identifier.database).exists(identifier.table)
 
-    def view(self, identifier: Identifier) -> ViewSchema:
-        found = self._views(identifier.database).get(identifier.table) if _is_plain(identifier) else None
-        if found is None:
-            raise self._no_view(identifier)
-        return found
+    def _find_view(self, identifier: Identifier) -> ViewSchema | None:
+        return self._views(identifier.database).get(identifier.table) if _is_plain(identifier) else None
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
         self._check_new(identifier)

@@ -203,10 +203,10 @@ class ViewsInMetastore(DatabasesInMetastore):
     def view_exists(self, identifier: Identifier) -> bool:
         return self._view(identifier) is not None
 
-    def view(self, identifier: Identifier) -> ViewSchema:
+    def _find_view(self, identifier: Identifier) -> ViewSchema | None:
         entry = self._view(identifier)
         if entry is None:
-            raise self._no_view(identifier)
+            return None
         options = {k: v for k, v in (entry.parameters or {}).items() if k not in _SERVER_PROPERTIES}
         return ViewSchema(
             fields=tuple(DataField(i, c.name, paimon_type(c.type), c.comment) for i, c in enumerate(entry.sd.cols)),

@@ -261,11 +261,9 @@ class ViewsInRecords(RegisteredCatalog):
     def view_exists(self, identifier: Identifier) -> bool:
         return self.records.view(identifier.database, identifier.object_name) is not None
 
-    def view(self, identifier: Identifier) -> ViewSchema:
+    def _find_view(self, identifier: Identifier) -> ViewSchema | None:
         found = self.records.view(identifier.database, identifier.object_name)
-        if found is None:
-            raise self._no_view(identifier)
-        return parse_view(found, f"View {self.name}.{identifier}")
+        return None if found is None else parse_view(found, f"View {self.name}.{identifier}")
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
         with self._new_view(identifier):

@@ -29,20 +29,11 @@ class DefinitionsOnServer(Catalog):
         with self._within(database):
             return sorted(self.client.listed("databases", database, "views", member="views"))
 
-    def view_exists(self, identifier: Identifier) -> bool:
-        return self._found_view(identifier) is not None
-
-    def view(self, identifier: Identifier) -> ViewSchema:
-        found = self._found_view(identifier)
-        if found is None:
-            raise self._no_view(identifier)
-        return found
-
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
         self._check_view_name(identifier)
         if self.table_exists(identifier):
             raise self._taken_table(identifier)
-        found = self._found_view(identifier)
+        found = self._find_view(identifier)
         if found is not None and not replace:
             raise self._taken_view(identifier)
         if found is None:
@@ -113,7 +104,7 @@ class DefinitionsOnServer(Catalog):
         with self._missing(self._no_function(identifier), identifier.database):
             self.client.delete(*_function_path(identifier, name))
 
-    def _found_view(self, identifier: Identifier) -> ViewSchema | None:
+    def _find_view(self, identifier: Identifier) -> ViewSchema | None:
         if "$" in identifier.object_name:
             return None
         found = self.client.find(*path_of("views", identifier))
