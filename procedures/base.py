@@ -127,7 +127,8 @@ class Procedure(ABC):
     """A stored procedure (Paimon: `Procedure`).
 
     The fields of its records determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and
-    the reference page. Arguments are declared by `required` and `optional`, result columns by `column` and `detail`.
+    the reference page. Arguments are declared by `required` and `optional`, result columns by `column` and `detail`;
+    those of many procedures are in records to derive from, such as `OfTable` and `Committed`.
 
     Class attributes:
         name: its name in ``sys``; by default the class's in snake case.

@@ -108,21 +108,19 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, object])
 
 def rows_of(context: Context, procedure: Procedure, arguments: Mapping[str, object]) -> list[Record]:
     """Run a procedure, and fill in the duration and the note of a dry run; arguments as in `run`."""
-    given = {a.name: arguments.get(a.name) for a in procedure.arguments}
-    required = {a.name for a in procedure.arguments if a.required}
-    started = time.monotonic()
-    found = procedure.call(
-        context, procedure.Arguments(**{k: v for k, v in given.items() if v is not None or k in required})
-    )
-    rows = []
-    for row in [found] if isinstance(found, Record) else found:
-        known: dict[str, object] = {}
-        if getattr(row, "seconds", 0) is None:
-            known["seconds"] = round(time.monotonic() - started, 3)
-        if isinstance(row, Noted) and row.note is None and given.get("dry_run"):
-            known["note"] = NOTHING_DONE
-        rows.append(replace(row, **known))  # type: ignore[type-var]
-    return rows
+    values = {a.name: v for a in procedure.arguments if (v := arguments.get(a.name)) is not None or a.required}
+    started, note = time.monotonic(), NOTHING_DONE if values.get("dry_run") else None
+    found = procedure.call(context, procedure.Arguments(**values))
+    return [_filled(row, started, note) for row in ([found] if isinstance(found, Record) else found)]
+
+
+def _filled(row: Record, started: float, note: str | None) -> Record:
+    known: dict[str, object] = {}
+    if getattr(row, "seconds", 0) is None:
+        known["seconds"] = round(time.monotonic() - started, 3)
+    if isinstance(row, Noted) and row.note is None:
+        known["note"] = note
+    return replace(row, **known)  # type: ignore[type-var]
 
 
 class _Recorder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -18,6 +18,8 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.formatting import one_chunk
+
+S = TypeVar("S")
 
 
 class NamedTable(ABC):
@@ -36,8 +38,10 @@ class NamedTable(ABC):
         cls.name = name_of(cls)
 
 
-class RecordTable(NamedTable):
-    """A system table with the same columns for all tables.
+class RecordTable(NamedTable, Generic[S]):
+    """A system table with the same columns for all tables, computed from its source.
+
+    A class defines `records`, or `rows` if it builds columns or needs fewer rows for a predicate.
 
     Class attributes:
         Row: a record of its columns (see `format.schema.records`), nullable as their annotations say.
@@ -51,6 +55,20 @@ class RecordTable(NamedTable):
         super().__init_subclass__()
         if "Row" in vars(cls):
             cls.columns = columns_of(cls.Row)
+
+    def records(self, source: S, /) -> Iterable[object]:
+        """The rows as instances of ``Row``; argument as in `rows`."""
+        raise NotImplementedError
+
+    def rows(self, source: S, /, predicate: Predicate | None = None) -> pa.Table:
+        """The rows, with all columns.
+
+        Args:
+            source: what they are computed from.
+            predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
+                evaluates it again.
+        """
+        return self.of_records(self.records(source))
 
     def of_records(self, records: Iterable[object]) -> pa.Table:
         """The rows of instances of ``Row``."""
@@ -67,31 +85,17 @@ class RecordTable(NamedTable):
         return pa.Table.from_arrays([one_chunk(arrays[f.name]).cast(f.type) for f in schema], schema=schema)
 
 
-class SystemTable(RecordTable):
+class SystemTable(RecordTable[Table]):
     """A table ``t$name`` whose rows are computed from the metadata of ``t``.
 
-    A class defines `records`, or `rows` if it builds columns or needs fewer rows for a predicate.
+    Their source is the data table with its newest schema and the options of the read, including time travel.
     """
-
-    def records(self, table: Table) -> Iterable[object]:
-        """The rows as instances of ``Row``; argument as in `rows`."""
-        raise NotImplementedError
-
-    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        """The rows, with all columns.
-
-        Args:
-            table: the data table with its newest schema and the options of the read, including time travel.
-            predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
-                evaluates it again.
-        """
-        return self.of_records(self.records(table))
 
     def selected(self, table: Table, names: Sequence[str], predicate: Predicate | None = None) -> pa.Table:
         """The rows with some columns, in this order; tables with expensive columns compute no others.
 
         Args:
-            table: as in `rows`.
+            table: the source.
             names: the columns.
             predicate: as in `rows`.
         """
@@ -159,8 +163,8 @@ class View:
     procedures: Sequence[ProcedureInfo] = field(default_factory=tuple)
 
 
-class CatalogTable(RecordTable):
-    """A table ``sys.name``; a class defines `records` or `rows` as a `SystemTable` does.
+class CatalogTable(RecordTable[View]):
+    """A table ``sys.name``; the source of its rows is the catalog with its procedures.
 
     Class attributes:
         is_listed: whether `SHOW TABLES IN sys` lists it: the tables that every Paimon engine has.
@@ -171,17 +175,3 @@ class CatalogTable(RecordTable):
     def exists_in(self, catalog: Catalog) -> bool:
         """Whether the catalog has this table."""
         return True
-
-    def records(self, view: View) -> Iterable[object]:
-        """The rows as instances of ``Row``; argument as in `rows`."""
-        raise NotImplementedError
-
-    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        """The rows, with all columns.
-
-        Args:
-            view: the catalog and its procedures.
-            predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
-                evaluates it again.
-        """
-        return self.of_records(self.records(view))

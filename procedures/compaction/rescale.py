@@ -47,7 +47,6 @@ class Rescale(Procedure):
                 messages = transaction.staged.own(rescaled(table, plan, context.executor))
                 committed = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
-        nothing = f"every selected partition has {buckets} buckets already, or no rows"
         return self.Result(
             rescaled_partitions=len({e.partition for e in plan.replaced}),
             old_files=len(plan.replaced),
@@ -55,7 +54,7 @@ class Rescale(Procedure):
             new_files=None if arguments.dry_run else len(files),
             new_bytes=None if arguments.dry_run else sum(f.file_size for f in files),
             snapshot_id=committed.id if committed else None,
-            note=None if plan.replaced else nothing,
+            note=None if plan.replaced else f"every selected partition has {buckets} buckets already, or no rows",
         )
 
 
