@@ -39,7 +39,7 @@ from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
 from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 from paimon_sql.storage.write.settings import WriteSettings
 
 HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"

@@ -33,9 +33,10 @@ from paimon_sql.storage.format_tables.partitions import (
     partition_columns,
     partition_of,
     partition_texts,
+    report_emptied,
+    report_written,
     spec_of,
 )
-from paimon_sql.storage.format_tables.registration import report_emptied, report_written
 from paimon_sql.storage.format_tables.table import FormatTable
 
 _STAGING = ".paimon-write-"

@@ -33,8 +33,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.partitions import conform_batch
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.rolling import BlobColumnWriter, RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, VectorSettings, WriteSettings
 

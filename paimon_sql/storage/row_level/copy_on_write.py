@@ -27,7 +27,7 @@ from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 from paimon_sql.storage.write.writers import as_stored
 

@@ -25,7 +25,7 @@ from paimon_sql.storage.expressions.partial_aggregation import (
     PartialAggregation,
 )
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
-from paimon_sql.storage.scan.branches.fallback import BranchFiles
+from paimon_sql.storage.scan.files_to_read import BranchFiles
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read

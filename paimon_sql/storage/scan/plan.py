@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -35,16 +34,17 @@ from paimon_sql.storage.data_files.live_files import (
     partition_predicate,
     partition_values,
 )
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
 from paimon_sql.storage.data_files.pruning.statistics import prune_row_ids
 from paimon_sql.storage.execution.metrics import SCAN, process_metrics
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.scan.branches.fallback import BranchFiles
-from paimon_sql.storage.scan.branches.files_to_read import FilesToRead, live_in_scanned_bucket
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.scan.changes.plan import plan_changes
-from paimon_sql.storage.scan.file_indexes import prune_by_indexes
+from paimon_sql.storage.scan.files_to_read import BranchFiles, FilesToRead
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.postponed import merges_postponed, with_postponed
@@ -223,13 +223,12 @@ def plan_scan(
     if snapshot is None:
         found = ScanLayout.of(table).files_to_read(table, predicate)
     else:
-        live = live_in_scanned_bucket(table, live_files(table, snapshot, predicate))
-        own = BranchFiles(table, snapshot, live)
-        found = FilesToRead(Version(snapshot, table.schema.id), [own])
+        own = BranchFiles(table, snapshot, live_files(table, snapshot, predicate))
+        found = FilesToRead(Version(snapshot, table.schema.id), [own]).in_scanned_bucket(table)
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
     answers = answers or IndexResults(predicate)
-    since, metrics = found.version.created_from_millis, _metrics(found)
+    since, metrics = found.version.created_from_millis, found.metrics
     sizes = sizes.shared(metrics.bytes_read, metrics.files_read, parallelism)
     if found.chain is not None or len(found.parts) > 1:
         top = None  # bounds are compared within one branch only
@@ -297,11 +296,6 @@ def _row_ids_in(rows: RowIds, split: Split) -> RowIds | None:
     return RowIds.of_ranges(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
 
 
-def _metrics(found: FilesToRead) -> ScanMetrics:
-    each = found.chain.metrics if found.chain else [part.live.metrics for part in found.parts]
-    return reduce(add, each)
-
-
 def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -> bool:
     """Whether readers find the table's columns by name in files of a schema."""
     if schema_id == table.schema.id:
@@ -360,3 +354,54 @@ def _finer_than_micros(data_type: DataType) -> bool:
     # pypaimon writes them as nanoseconds, which Spark's reader rejects; Java as INT96.
     times = (t for t in walk(data_type) if isinstance(t, (TimestampType, LocalZonedTimestampType)))
     return any(t.precision > MICROS for t in times)
+
+
+_MAX_INDEX_FILES = 1000
+"""The max number of index files that a plan opens; readers of the other files open theirs."""
+_THREADS = 32
+
+
+def prune_by_indexes(
+    table: Table, splits: Iterable[Split], predicate: Predicate | None, metrics: ScanMetrics
+) -> list[Split]:
+    """The splits without the files that file indexes skip.
+
+    Args:
+        table: the table of the files.
+        splits: the splits.
+        predicate: the condition.
+        metrics: reduced by the skipped files.
+    """
+    before = list(splits)
+    if predicate is None or not IndexFilter(table, predicate).is_of_use:
+        return before
+    merged = [split for split in before if not split.raw]
+    on_keys = conjuncts_on(predicate, table.schema.primary_keys)
+    chooses = engine_of(table.options).selects
+    alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
+    of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
+    after = [split.without(alone, of_keys) for split in before]
+    for old, new in zip(before, after, strict=True):
+        metrics.files_read -= len(old.files) - len(new.files)
+        metrics.bytes_read -= old.size - new.size
+    return [split for split in after if split.files]
+
+
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[FileKey]:
+    """The files without a matching row, by their indexes."""
+    look = IndexFilter(table, predicate)
+    files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
+    opened = 0
+    chosen = []
+    for split, file in files:
+        opened += look.opens(file)
+        if opened <= _MAX_INDEX_FILES or not look.opens(file):
+            chosen.append((split, file))
+
+    def is_unwanted(item: tuple[Split, DataFileMeta]) -> bool:
+        split, file = item
+        rows = look.rows(split.partition, split.bucket, file)
+        return rows is not None and not rows
+
+    answers = map_in_threads(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
+    return frozenset(split.file_key(f) for (split, f), unwanted in zip(chosen, answers, strict=True) if unwanted)

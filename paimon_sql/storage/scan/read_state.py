@@ -21,7 +21,7 @@ from paimon_sql.format.options.table.partition import RECORD_LEVEL_EXPIRE_TIME
 from paimon_sql.storage.data_files.lsm_tree import reads_compacted
 from paimon_sql.storage.materialized.refresh import SourceState, keeps_rows
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
+from paimon_sql.storage.scan.files_to_read import OTHER_BRANCHES
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read

@@ -21,7 +21,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.partitions import UNAWARE, Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error
+from paimon_sql.storage.write.rolling import RollingWriter, aborted_on_error
 from paimon_sql.storage.write.row_preparation import RowKindReader
 from paimon_sql.storage.write.settings import ChangelogSettings, FileNamer, WriteSettings
 

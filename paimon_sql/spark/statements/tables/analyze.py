@@ -19,7 +19,7 @@ from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
-from paimon_sql.storage.format_tables.registration import measured, report_figures
+from paimon_sql.storage.format_tables.partitions import measured, report_figures
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table

@@ -20,15 +20,14 @@ from paimon_sql.format.options.operations.compaction import (
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.compact.compaction import CompactLayout, PlannedCompaction, Run, Scope, run_tasks, touched_files
-from paimon_sql.storage.compact.layouts.bucket_files import BucketTask, by_bucket
-from paimon_sql.storage.compact.layouts.clustered import cluster_tasks, plan_clustering
+from paimon_sql.storage.compact.layouts.clustered import BucketTask, by_bucket, cluster_tasks, plan_clustering
 from paimon_sql.storage.data_files.live_files import Deletion, live_files
 from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage, compact_changes
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.clustering.clustering import clusters
-from paimon_sql.storage.write.files.rolling import write_all
+from paimon_sql.storage.write.rolling import write_all
 from paimon_sql.storage.write.settings import WriteSettings
 
 _FEW = 3

@@ -22,13 +22,12 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.readers.splits import with_inserts
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns
-from paimon_sql.storage.scan.branches.files_to_read import ChainFiles, chained_partitions
+from paimon_sql.storage.scan.files_to_read import BranchFiles, ChainFiles, check_columns
 from paimon_sql.storage.scan.split import SPLIT_BYTES, Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation, overwritten
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import aborted_on_error
+from paimon_sql.storage.write.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter
 
 
@@ -109,8 +108,7 @@ def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -
     whole, delta_partitions = (frozenset(branch.live.partitions) for branch in found)
     if whole and not overwrite:
         return ChainCompaction(snapshots.table, [], frozenset(), whole, skipped=True)
-    chained = chained_partitions(chain, snapshots, deltas, sorted(delta_partitions))
-    splits = ChainFiles([], snapshots, deltas, chained).splits(SPLIT_BYTES, None)
+    splits = ChainFiles.of(chain, snapshots, deltas, sorted(delta_partitions)).splits(SPLIT_BYTES, None)
     tasks = [ChainCompactionTask(snapshots.table, split) for split in splits]
     return ChainCompaction(snapshots.table, tasks, delta_partitions if tasks else frozenset(), whole, skipped=False)
 

@@ -48,8 +48,7 @@ from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.rolling import BlobColumnWriter, RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, WriteSettings
 
 

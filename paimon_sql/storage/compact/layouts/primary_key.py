@@ -37,8 +37,7 @@ from paimon_sql.storage.write.buckets.assignment.postponed import (
     numbers_for_compaction,
     plan_distribution,
 )
-from paimon_sql.storage.write.buckets.base import WriteState
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import WriteState, bucket_mode
 from paimon_sql.storage.write.settings import WriteSettings
 
 

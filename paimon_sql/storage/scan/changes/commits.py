@@ -19,7 +19,6 @@ from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, group_numbers, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files, partition_predicate
-from paimon_sql.storage.scan.branches.files_to_read import in_scanned_bucket
 from paimon_sql.storage.scan.changes.plan import (
     ChangesLayout,
     CommitChanges,
@@ -29,6 +28,7 @@ from paimon_sql.storage.scan.changes.plan import (
     listed_files,
     splits_by_commit,
 )
+from paimon_sql.storage.scan.files_to_read import in_scanned_bucket
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.split import DataEvolutionSplit, FileKey, Split, SplitSize, pack
 from paimon_sql.storage.table.table import Table

@@ -26,7 +26,7 @@ from paimon_sql.storage.data_files.live_files import (
 )
 from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.branches.files_to_read import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.scan.files_to_read import in_scanned_bucket, live_in_scanned_bucket
 from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split, pack
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table

@@ -16,7 +16,7 @@ from paimon_sql.storage.scan.plan import MICROS, ScanPlan
 from paimon_sql.storage.scan.read_state import depends_on_snapshot_alone
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 
 _SAME_BITS_TYPES = (
     t.BooleanType,

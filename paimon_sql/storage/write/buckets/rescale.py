@@ -33,7 +33,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.changelog_producers.none import NoChangelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.rolling import RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import WriteSettings
 from paimon_sql.storage.write.task import WriteLayout
 from paimon_sql.storage.write.writers import as_stored

@@ -1,4 +1,4 @@
-"""Clustering of append tables: its columns, its options, and the task that sorts rows before they are written."""
+"""Clustering of append tables: its orders, its columns, and the task that sorts rows before they are written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_sql.discovery import instances
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.compaction import (
@@ -18,11 +19,25 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.clustering.base import is_ordered
+from paimon_sql.storage.write.clustering.base import ClusteringOrder, is_ordered
 from paimon_sql.storage.write.clustering.external_sort import sorted_rows
-from paimon_sql.storage.write.clustering.registry import row_layout
 from paimon_sql.storage.write.settings import WriteSettings
 from paimon_sql.storage.write.task import WriteTask
+
+LAYOUTS = instances("paimon_sql.storage.write.clustering.orders", ClusteringOrder)
+
+
+def row_layout(name: str) -> ClusteringOrder:
+    """The clustering order of a name, in any case.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    layout = LAYOUTS.get(name.lower())
+    if layout is None:
+        raise InvalidInputError(f"order_strategy cannot be '{name}'.", remedy=f"Use {', '.join(LAYOUTS)} or none.")
+    return layout
+
 
 _FOR_ONE, _FOR_FEW, _FOR_MANY = "order", "zorder", "hilbert"
 _FEW = 4

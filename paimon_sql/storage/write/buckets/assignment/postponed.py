@@ -17,7 +17,7 @@ from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.files.rolling import aborted_on_error
+from paimon_sql.storage.write.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter, Target
 
 

@@ -30,8 +30,7 @@ from paimon_sql.storage.write.buckets.assignment.assigners import (
     key_hashes,
 )
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
-from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, check_hash_indexes
+from paimon_sql.storage.write.buckets.base import BucketMode, HashIndexFile, WriteState, check_hash_indexes
 from paimon_sql.storage.write.distribution import Numbers, Rows, by_assigned_bucket, by_owner
 from paimon_sql.storage.write.task import WriteTask
 from paimon_sql.storage.write.writers import KeyValueWriter, Target
