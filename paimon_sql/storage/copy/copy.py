@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError, UnsupportedError
@@ -26,7 +26,8 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import NAMING_OPTIONS
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
+from paimon_sql.storage.data_files.file_groups import groups_of_files
+from paimon_sql.storage.data_files.live_files import filter_partitions, grouped, live_files
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO
@@ -288,28 +289,13 @@ def _renumbered(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry, D
     if not plan.source.layout.groups_files:
         return list(zip(plan.files, files, strict=True))
     found = dict.fromkeys(range(len(files)), snapshot_id)
-    for same in _of_same_rows(files):
+    for same in grouped(zip(groups_of_files(files), range(len(files)), strict=True)).values():
         newest_first = sorted({files[i].max_sequence_number for i in same}, reverse=True)
         for i in same:
             number = snapshot_id - newest_first.index(files[i].max_sequence_number)
             found[i] = number if number > 0 else number - 1
     pairs = zip(plan.files, found.values(), strict=True)
     return [(e, replace(e.file, min_sequence_number=n, max_sequence_number=n)) for e, n in pairs]
-
-
-def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[int]]:
-    """The indexes of files, grouped by overlapping ranges of row ids."""
-    known = [(f.first_row_id, i) for i, f in enumerate(files) if f.first_row_id is not None]
-    same: list[int] = []
-    end = 0
-    for first, i in sorted(known):
-        if same and first >= end:
-            yield same
-            same, end = [], 0
-        same.append(i)
-        end = max(end, first + files[i].row_count)
-    if same:
-        yield same
 
 
 def _renamed(file: DataFileMeta, names: _Names, ids: Mapping[int, int]) -> DataFileMeta:

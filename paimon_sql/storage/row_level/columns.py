@@ -27,7 +27,7 @@ from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, fields_in_vector_files
 from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import BucketedGroup, partition_values
-from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.read.readers.data_evolution import GroupReader
 from paimon_sql.storage.row_level.change_keys import changed_files
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -111,16 +111,11 @@ class ColumnTask:
             changed = blobs.passing(self._checked_partitions(bucketed, new), changing)
             files: list[DataFileMeta] = []
             if changing:
-                writer = RollingWriter(
-                    self.table,
-                    settings,
-                    bucketed.partition,
-                    bucketed.bucket,
-                    namer=namer,
-                    first_sequence=group.sequence_number,
-                )
-                old = read_group(self.table, bucketed.partition, bucketed.bucket, group, (*columns, *vector_columns))
-                files = _with_row_ids(group, write_all(writer, _overlaid(old, changed)))
+                place = (bucketed.partition, bucketed.bucket)
+                writer = RollingWriter(self.table, settings, *place, namer=namer, first_sequence=group.sequence_number)
+                reader = GroupReader(self.table, *place, group)
+                overlaid = _overlaid(reader.read((*columns, *vector_columns)), changed)
+                files = _with_row_ids(group, write_all(writer, overlaid))
             else:
                 deque(changed, maxlen=0)
             files += blobs.finish()
@@ -283,7 +278,7 @@ class BlobOverlays:
             first = int(positions[low])
             for writer in self.writers:
                 writer.skip(first - self._end)
-                writer.write(rows.column(writer.name).slice(low, high - low))
+                writer.write(rows.column(writer.field.name).slice(low, high - low))
             self._end = first + high - low
 
     def finish(self) -> list[DataFileMeta]:

@@ -30,6 +30,7 @@ from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
     deletions_of,
+    grouped,
     live_files,
     partition_predicate,
     partition_values,
@@ -247,8 +248,7 @@ def plan_scan(
         if merging and part.table is table:
             made = list(with_postponed(made, part.live))
         if top is not None and selected is None and row_ids is None and top.is_bounded(part.table.schema):
-            first = splits_with_first(part.table, top, live, made)
-            made, condition = first.splits, first.condition
+            made, condition = splits_with_first(part.table, top, live, made)
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(sizes.target, since)
@@ -307,30 +307,21 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
 def _splits(
     table: Table, live: LiveFiles, since_millis: int | None, sizes: SplitSize, columns: Collection[str] | None
 ) -> Iterable[Split]:
-    groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
-    totals: dict[tuple[bytes, int], int] = {}
     by_age = live.entries.sort_by([("min_sequence_number", "ascending")]) if len(live.entries) else live.entries
-    for e in entries(by_age):
-        if e.bucket == POSTPONE_BUCKET:
-            continue  # not visible before a compaction
-        key = (e.partition, e.bucket)
-        groups.setdefault(key, []).append(e.file)
-        if totals.setdefault(key, e.total_buckets) != e.total_buckets:
-            totals[key] = 0
+    # Postponed files are not visible before a compaction.
+    buckets = grouped(((e.partition, e.bucket), e) for e in entries(by_age) if e.bucket != POSTPONE_BUCKET)
     layout, scan = ScanLayout.of(table), BucketScan(table, sizes, columns, since_millis)
-    for bucket, files in groups.items():
-        for split in layout.splits(scan, bucket, files):
-            yield replace(split, total_buckets=totals[bucket])
+    for bucket, found in buckets.items():
+        totals = {e.total_buckets for e in found}
+        total = totals.pop() if len(totals) == 1 else 0
+        for split in layout.splits(scan, bucket, [e.file for e in found]):
+            yield replace(split, total_buckets=total)
 
 
 def _with_deletions(splits: Iterable[Split], deletions: Mapping[FileKey, Deletion]) -> list[Split]:
     if not deletions:
         return list(splits)
-    found = []
-    for split in splits:
-        theirs = split.own_deletions(deletions)
-        found.append(replace(split, deletions=theirs) if theirs else split)
-    return found
+    return [replace(s, deletions=theirs) if (theirs := s.own_deletions(deletions)) else s for s in splits]
 
 
 def _enough(splits: Sequence[Split], limit: int) -> list[Split]:

@@ -77,15 +77,9 @@ class TopN:
         return is_ordered(kind) and not is_floating(kind)
 
 
-@dataclass(frozen=True)
-class First:
-    """The splits that can hold the first rows, and a condition that all these rows satisfy, if one is known."""
-
-    splits: list[Split]
-    condition: Predicate | None = None
-
-
-def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence[Split]) -> First:
+def splits_with_first(
+    table: Table, top: TopN, live: LiveFiles, splits: Sequence[Split]
+) -> tuple[list[Split], Predicate | None]:
     """Skip files and groups of files that cannot hold one of the first rows.
 
     Args:
@@ -93,6 +87,9 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
         top: the wanted rows; statistics bound its column.
         live: all files of the splits, without rows that a predicate drops; its metrics are reduced by skipped files.
         splits: the splits.
+
+    Returns:
+        The splits that can hold the first rows, and a condition that all these rows satisfy, if one is known.
     """
     stats, numbers = _stats(table, top, live)
     sure = np.zeros(len(numbers), np.int64)
@@ -106,7 +103,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
                 sure[at] = 0 if deleted is None else rows[at] - deleted - (file.delete_row_count or 0)
     wanted, condition = wanted_files(top, stats, sure)
     if wanted.all():
-        return First(list(splits), condition)
+        return list(splits), condition
     unwanted = frozenset(place for place, at in numbers.items() if not wanted[at])
     by_key = top.column in table.schema.primary_keys
     chooses = by_key or engine_of(table.options).selects
@@ -117,7 +114,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
         live.metrics.bytes_read -= split.size - rest.size
         if rest.files:
             found.append(rest)
-    return First(found, condition)
+    return found, condition
 
 
 def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[FileKey, int]]:

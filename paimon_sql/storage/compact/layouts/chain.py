@@ -7,11 +7,7 @@ from functools import partial
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.operations.scan import (
-    CHAIN_TABLE_ENABLED,
-    SCAN_FALLBACK_DELTA_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
-)
+from paimon_sql.format.options.operations import scan
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
@@ -77,8 +73,8 @@ def chain_to_compact(table: Table) -> Chain:
     if chain is None:
         raise UnsupportedError(
             f"{table.name} is not a chain table with its branches.",
-            remedy=f"Set '{CHAIN_TABLE_ENABLED.key}', '{SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
-            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and specify the table itself.",
+            remedy=f"Set '{scan.CHAIN_TABLE_ENABLED.key}', '{scan.SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
+            f" '{scan.SCAN_FALLBACK_DELTA_BRANCH.key}', and specify the table itself.",
         )
     return chain
 
@@ -98,8 +94,8 @@ def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -
     """
     found = []
     for branch, option in (
-        (chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH),
-        (chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH),
+        (chain.snapshots(), scan.SCAN_FALLBACK_SNAPSHOT_BRANCH),
+        (chain.deltas(), scan.SCAN_FALLBACK_DELTA_BRANCH),
     ):
         check_columns(chain.table, branch, option.key)
         latest = branch.snapshots.latest()

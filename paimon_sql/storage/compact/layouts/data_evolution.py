@@ -22,31 +22,27 @@ from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import COMPACTION_MIN_FILE_NUM
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
-from paimon_sql.format.options.table.row_tracking import (
-    BLOB_AS_DESCRIPTOR,
-    BLOB_COMPACTION_ENABLED,
-    DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
-)
+from paimon_sql.format.options.table import row_tracking
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
-from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Run, Scope, run_tasks
-from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Scope, run_tasks
+from paimon_sql.storage.data_files.file_groups import groups_of_files, is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import (
     BucketedGroup,
     Deletion,
     bucketed_groups_of,
     deletions_of,
+    grouped,
     live_files,
 )
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
 from paimon_sql.storage.read.blobs import BlobColumn
-from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.read.readers.data_evolution import GroupReader
 from paimon_sql.storage.row_level.columns import row_range
 from paimon_sql.storage.row_level.vectors import change_vectors
-from paimon_sql.storage.scan.split import pack
+from paimon_sql.storage.scan.split import deletions_in, pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
-from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.rolling import BlobColumnWriter, RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, WriteSettings
@@ -124,11 +120,11 @@ class DataEvolutionTask:
 
     def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # The writer gets blob descriptors and copies the blobs in chunks, never in memory as a whole.
-        table = self.table.with_options({BLOB_AS_DESCRIPTOR.key: "true"})
+        table = self.table.with_options({row_tracking.BLOB_AS_DESCRIPTOR.key: "true"})
         for bucketed in self.groups:
             deletion = self.deletions.get(bucketed.group.anchor.file_name) if self.renumbers else None
-            read = read_group(table, bucketed.partition, bucketed.bucket, bucketed.group, columns, deletion=deletion)
-            yield from (rows for _, rows in read if rows.num_rows)
+            reader = GroupReader(table, bucketed.partition, bucketed.bucket, bucketed.group)
+            yield from (rows for _, rows in reader.read(columns, deletion=deletion) if rows.num_rows)
 
     def _with_row_ids(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
         """The new file with the row ids and the range of sequence numbers of the replaced files."""
@@ -168,8 +164,8 @@ def plan_data_evolution_compaction(
     Raises:
         InvalidOptionError: the table's options require compactions that change row ids.
     """
-    if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
-        key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
+    if table.options.get(row_tracking.DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
+        key = row_tracking.DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
         raise InvalidOptionError(
             f"'{key}' = 'true' is no longer supported: compactions keep row ids.",
             key=key,
@@ -185,7 +181,7 @@ def plan_data_evolution_compaction(
             merges = len(task.files) >= max(min_files, 2)
             if merges:
                 tasks.append(task)
-            if table.options.get(BLOB_COMPACTION_ENABLED):
+            if table.options.get(row_tracking.BLOB_COMPACTION_ENABLED):
                 for groups in [packed] if merges else [[group] for group in packed]:
                     tasks += plan_blob_compaction(table, groups)
     return tasks
@@ -211,9 +207,8 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
 def _task(
     table: Table, groups: Sequence[BucketedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
 ) -> DataEvolutionTask:
-    keys = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
-    vectors = {name: deletions[key] for name, key in keys.items() if key in deletions}
-    return DataEvolutionTask(table, tuple(groups), vectors)
+    bucket = groups[0].partition, groups[0].bucket
+    return DataEvolutionTask(table, tuple(groups), deletions_in(deletions, bucket, (p.group.anchor for p in groups)))
 
 
 def _runs(groups: Sequence[BucketedGroup]) -> Iterator[list[BucketedGroup]]:
@@ -279,11 +274,6 @@ def _with_moved_vectors(
 class GroupCompactions(CompactLayout):
     """Compactions of tables with data evolution, on demand only."""
 
-    def plan_due(
-        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
-    ) -> Run:
-        return lambda executor: []
-
     def plan_compaction(
         self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
     ) -> PlannedCompaction:
@@ -322,20 +312,12 @@ class BlobTask:
         partition, bucket = self.place.partition, self.place.bucket
         first, end = _first(self.files[0]), max(map(_end, self.files))
         # Blobs are copied from their files in chunks, and are never in memory as a whole.
-        column = BlobColumn(
-            self.table, partition, bucket, self.field, first, end - first, self.files, as_descriptors=True
-        )
-        settings = WriteSettings(self.table.schema)
+        table, settings = self.table, WriteSettings(self.table.schema)
+        column = BlobColumn(table, partition, bucket, self.field, first, end - first, self.files, as_descriptors=True)
+        namer, source = FileNamer(settings.file_prefix), FileSource.COMPACT
+        place = (partition, bucket)
         writer = BlobColumnWriter(
-            self.table,
-            settings,
-            self.field,
-            partition,
-            bucket,
-            namer=FileNamer(settings.file_prefix),
-            source=FileSource.COMPACT,
-            target=sys.maxsize,
-            copies=True,
+            table, settings, self.field, *place, namer=namer, source=source, target=sys.maxsize, copies=True
         )
         with aborted_on_error(writer):
             for _, values in column.stretches(None):
@@ -375,7 +357,7 @@ def plan_blob_compaction(table: Table, groups: Sequence[BucketedGroup]) -> list[
 def _packed(files: Sequence[DataFileMeta], target: int) -> Iterator[list[DataFileMeta]]:
     """Group files, given in the order of their rows, into those that are merged."""
     pending: list[DataFileMeta] = []
-    for same_rows in _of_same_rows(files):
+    for same_rows in grouped(zip(groups_of_files(files), files, strict=True)).values():
         has_gap = pending and _first(same_rows[0]) != max(map(_end, pending))
         big = len(same_rows) == 1 and same_rows[0].file_size >= target
         if has_gap or big or sum(f.file_size for f in pending) >= target:
@@ -388,20 +370,6 @@ def _packed(files: Sequence[DataFileMeta], target: int) -> Iterator[list[DataFil
             pending = [*pending, *same_rows]
     if len(pending) >= _MIN_FILES:
         yield pending
-
-
-def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
-    """Group files that have rows in common."""
-    same_rows: list[DataFileMeta] = []
-    end = -1
-    for file in files:
-        if same_rows and _first(file) >= end:
-            yield same_rows
-            same_rows = []
-        same_rows.append(file)
-        end = max(end, _end(file))
-    if same_rows:
-        yield same_rows
 
 
 def _first(file: DataFileMeta) -> int:

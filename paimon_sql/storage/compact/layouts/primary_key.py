@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_sql.errors import UnsupportedError
@@ -11,18 +11,14 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.operations.compaction import (
-    COMPACTION_FORCE_REWRITE_ALL_FILES,
-    COMPACTION_SMALL_FILE_RATIO,
-    WRITE_ONLY,
-)
+from paimon_sql.format.options.operations import compaction
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.storage.compact.compaction import CompactLayout, PlannedCompaction, Run, Scope, run_tasks, touched_files
 from paimon_sql.storage.compact.rewriters import BucketWork, rewriter_of
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
-from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
-from paimon_sql.storage.data_files.lsm_tree import CompactUnit, Section, level_runs, max_level, sections_of
+from paimon_sql.storage.data_files.live_files import deletions_of, grouped, live_files
+from paimon_sql.storage.data_files.lsm_tree import Section, level_runs, max_level, sections_of
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
@@ -82,7 +78,7 @@ class CompactTask(BucketWork):
     def _steps(self) -> Iterator[tuple[list[Section], bool]]:
         """The sections to rewrite together, and, with True, each single file that only changes its level."""
         target = WriteSettings(self.table.schema).target_file_size
-        small_size = target * self.table.options.get(COMPACTION_SMALL_FILE_RATIO)
+        small_size = target * self.table.options.get(compaction.COMPACTION_SMALL_FILE_RATIO)
         pending: list[Section] = []
         for section in sections_of(self.table.schema, self.unit.files):
             for piece in _pieces(section):
@@ -102,7 +98,7 @@ class CompactTask(BucketWork):
     def _can_move(self, section: Section) -> bool:
         (file,) = section.runs[0]
         drops_deletes = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
-        forced = self.unit.rewrite or self.table.options.get(COMPACTION_FORCE_REWRITE_ALL_FILES)
+        forced = self.unit.rewrite or self.table.options.get(compaction.COMPACTION_FORCE_REWRITE_ALL_FILES)
         expired = self.expiry is not None and self.expiry.is_due(self.table, file)
         return not ((drops_deletes and file.delete_row_count != 0) or forced or expired)
 
@@ -151,11 +147,8 @@ def plan_triggered(
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool) -> list[CompactTask]:
     """Plan the tasks of files with the deletion vectors of a snapshot."""
-    buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in files:
-        if e.bucket != POSTPONE_BUCKET:
-            buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    deletions = _by_bucket(deletions_of(table, base))
+    buckets = grouped(((e.partition, e.bucket, e.total_buckets), e.file) for e in files if e.bucket != POSTPONE_BUCKET)
+    deletions = grouped((place[:2], (place[2], d)) for place, d in deletions_of(table, base).items())
     vectors = {
         (e.partition, e.bucket): e.file
         for e in index_entries(table, base)
@@ -166,14 +159,15 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
     expiry = RecordExpiration.of(table)
     tasks = []
     for (partition, bucket, total), stored in buckets.items():
-        marked = deletions.get((partition, bucket), {})
+        marked = dict(deletions.get((partition, bucket), ()))
         runs = level_runs(stored)
         unit = None if full else pick_due(runs, table.options)
         if full or (unit is not None and always_full):
             expired = {f.file_name for f in stored if expiry is not None and expiry.is_due(table, f)}
             unit = pick_full(runs, table.options, marked.keys() | expired)
         if unit is not None:
-            drop_deletes = may_drop and unit.output_level != 0 and (has_vectors or _nothing_below(unit, stored))
+            nothing_below = unit.output_level >= max(f.level for f in stored)
+            drop_deletes = may_drop and unit.output_level != 0 and (has_vectors or nothing_below)
             in_unit = {f.file_name for f in unit.files}
             below = tuple(f for f in stored if f.level > unit.output_level and f.file_name not in in_unit)
             key = partition, bucket
@@ -181,17 +175,6 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
             deep = frozenset(f.file_name for f in stored if f.level > 0) | ({index.file_name} if index else set())
             tasks.append(CompactTask(table, *key, total, unit, drop_deletes, marked, below, index, expiry, deep))
     return tasks
-
-
-def _by_bucket(deletions: Mapping[tuple[bytes, int, str], Deletion]) -> dict[tuple[bytes, int], dict[str, Deletion]]:
-    found: dict[tuple[bytes, int], dict[str, Deletion]] = {}
-    for (partition, bucket, name), deletion in deletions.items():
-        found.setdefault((partition, bucket), {})[name] = deletion
-    return found
-
-
-def _nothing_below(unit: CompactUnit, stored: Sequence[DataFileMeta]) -> bool:
-    return unit.output_level >= max(f.level for f in stored)
 
 
 def plan_postponed(table: Table, base: Snapshot | None, *, scope: Scope, full: bool = False) -> PlannedCompaction:
@@ -232,7 +215,7 @@ def _compact(
             distributed.extend(staged.own(messages))
         touched = {(m.partition, m.bucket) for m in distributed}
         latest = table.snapshots.latest(state.snapshot)
-        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), latest, distributed, full=full)
+        tasks = plan_triggered(table.with_options({compaction.WRITE_ONLY.key: "false"}), latest, distributed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = run_tasks(table, executor, tasks)
         staged.release_all()

@@ -185,15 +185,9 @@ class Rewriter:
 
     def _open(self, stack: contextlib.ExitStack, settings: WriteSettings) -> RollingWriter:
         w = self.work
-        changelog = isinstance(settings, ChangelogSettings)
-        writer = RollingWriter(
-            self.table,
-            settings,
-            w.partition,
-            w.bucket,
-            level=w.unit.output_level,
-            source=FileSource.APPEND if changelog else FileSource.COMPACT,
-        )
+        source = FileSource.APPEND if isinstance(settings, ChangelogSettings) else FileSource.COMPACT
+        level = w.unit.output_level
+        writer = RollingWriter(self.table, settings, w.partition, w.bucket, level=level, source=source)
         stack.callback(writer.abort)
         return writer
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +15,7 @@ from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.system_fields import RowKind
-from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, group_numbers, stored_fields
+from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, groups_of_files, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files, partition_predicate
 from paimon_sql.storage.scan.changes.plan import (
@@ -177,14 +176,10 @@ class GroupChanges(FileChanges):
 def complete_and_partial(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
     """Divide one commit's files: those that together hold complete rows, and those that hold only some columns."""
     missing: dict[int, set[str]] = {}
-    numbers = group_numbers(
-        np.array([-1 if f.first_row_id is None else f.first_row_id for f in files], dtype=np.int64),
-        np.array([f.row_count for f in files], dtype=np.int64),
-    ).tolist()
-    for number, file in zip(numbers, files, strict=True):
+    numbered = list(zip(groups_of_files(files), files, strict=True))
+    for number, file in numbered:
         names = table.schemas.get(file.schema_id).names
         missing.setdefault(number, set(names)).difference_update(names if file.write_cols is None else file.write_cols)
-    numbered = list(zip(numbers, files, strict=True))
     return [f for number, f in numbered if not missing[number]], [f for number, f in numbered if missing[number]]
 
 

@@ -27,7 +27,7 @@ from paimon_sql.storage.data_files.live_files import (
 from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.files_to_read import in_scanned_bucket, live_in_scanned_bucket
-from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split, pack
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split, deletions_in, pack
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import (
@@ -273,13 +273,11 @@ class _State:
         self.live = live
         # Postponed files are not visible before a compaction.
         self.buckets = by_bucket(e for e in entries(live.entries) if e.bucket != POSTPONE_BUCKET)
-        self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
-        for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
-            self._deletions.setdefault((partition, bucket), {})[name] = deletion
+        self._deletions = deletions_of(table, live.snapshot)
 
     def split(self, bucket: _Bucket) -> Split:
         files = tuple(self.buckets.get(bucket, ()))
-        return Split(*bucket, files, False, (), self._deletions.get(bucket, {}))
+        return Split(*bucket, files, False, (), deletions_in(self._deletions, bucket, files))
 
 
 def _changed(table: Table, old: Split, new: Split) -> tuple[Split, Split]:

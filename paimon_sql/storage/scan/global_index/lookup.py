@@ -26,12 +26,7 @@ from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.registry import KINDS
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry, KeyRange
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.table.index import (
-    GLOBAL_INDEX_ENABLED,
-    GLOBAL_INDEX_SEARCH_MODE,
-    GLOBAL_INDEX_THREAD_NUM,
-    SCALAR_INDEX_SEARCH_MODE,
-)
+from paimon_sql.format.options.table import index
 from paimon_sql.format.schema.types import ArrayType, DataField
 from paimon_sql.storage.data_files.file_groups import groups_of_entries
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -113,7 +108,7 @@ def usable_entries(
     """
     if snapshot is None or snapshot.index_manifest is None or not len(files):
         return []
-    if not (table.layout.groups_files and table.options.get(GLOBAL_INDEX_ENABLED)):
+    if not (table.layout.groups_files and table.options.get(index.GLOBAL_INDEX_ENABLED)):
         return []
     if not _are_countable(files):
         return []
@@ -152,9 +147,9 @@ def _are_countable(files: pa.Table) -> bool:
 def _is_fast(table: Table) -> bool:
     """Whether the table's options restrict reads to indexed rows; by default all rows are read."""
     options = table.options
-    if options.has(SCALAR_INDEX_SEARCH_MODE):
-        return options.get(SCALAR_INDEX_SEARCH_MODE) == _FAST
-    return options.get(GLOBAL_INDEX_SEARCH_MODE) == _FAST
+    if options.has(index.SCALAR_INDEX_SEARCH_MODE):
+        return options.get(index.SCALAR_INDEX_SEARCH_MODE) == _FAST
+    return options.get(index.GLOBAL_INDEX_SEARCH_MODE) == _FAST
 
 
 def ranges_of(found: BitMap64) -> RowIds:
@@ -205,7 +200,7 @@ class _Search:
             if search.is_range and sum(e.file.file_size for e in chosen) > max_size:
                 continue
             threads = self.table.file_io.threads_for(
-                self.table.path, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM)
+                self.table.path, len(chosen), self.table.options.get(index.GLOBAL_INDEX_THREAD_NUM)
             )
             answers = map_in_threads(partial(self._asked, search, field, kind), chosen, threads)
             unreadable = {covered_rows(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}

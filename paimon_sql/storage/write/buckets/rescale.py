@@ -113,14 +113,8 @@ class RescaleTask:
                 for window in merge_section(self.table, split, section, columns):
                     yield from as_stored(settings, engine.merge(window)).to_batches(max_chunksize=262_144)
 
-        writer = RollingWriter(
-            self.table,
-            settings,
-            self.partition,
-            bucket,
-            level=level,
-            source=FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT,
-        )
+        source = FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT
+        writer = RollingWriter(self.table, settings, self.partition, bucket, level=level, source=source)
         result = write_all(writer, merged())
         locations = self.table.locations
         self.table.file_io.delete_many(p for f in files for p in locations.files_of(self.partition, bucket, f))

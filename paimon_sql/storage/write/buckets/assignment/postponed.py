@@ -11,6 +11,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table import bucket
 from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.scan.postponed import order
 from paimon_sql.storage.scan.split import pack
@@ -132,11 +133,8 @@ def plan_distribution(
         totals: the current or new number of buckets by partition.
         sequences: the max sequence number of existing rows, by partition and bucket.
     """
-    partitions: dict[bytes, list[DataFileMeta]] = {}
-    for e in waiting:
-        partitions.setdefault(e.partition, []).append(e.file)
     tasks = []
-    for partition, files in partitions.items():
+    for partition, files in grouped((e.partition, e.file) for e in waiting).items():
         before = 0
         for piece in pack(sorted(files, key=order), lambda f: f.file_size, PIECE_BYTES):
             known = {(partition, b): sequences.get((partition, b), -1) + before for b in range(totals[partition])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,18 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_INDEX_TTL
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND, RowKind
-from paimon_sql.storage.data_files.live_files import deletions_of, partition_values
+from paimon_sql.storage.data_files.live_files import by_bucket, deletions_of, partition_values
 from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.files_to_read import was_created
+from paimon_sql.storage.scan.split import Split, deletions_in
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.assigners import AssignerPartition
@@ -226,20 +227,15 @@ def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     Buckets whose files are all older than ``cross-partition-upsert.index-ttl`` are skipped.
     """
     table = state.table
-    buckets: dict[Target, list[DataFileMeta]] = {}
-    for e in entries(state.files):
-        buckets.setdefault((e.partition, e.bucket), []).append(e.file)
     deletions = deletions_of(table, state.snapshot)
     ttl = table.options.get(CROSS_PARTITION_UPSERT_INDEX_TTL)
-    oldest = None if ttl is None else time.time() * 1000 - ttl.total_seconds() * 1000
+    oldest = None if ttl is None else math.ceil((time.time() - ttl.total_seconds()) * 1000)
     tasks = []
-    for (partition, bucket), files in buckets.items():
-        if oldest is not None and all((f.creation_epoch_millis() or 0) < oldest for f in files):
+    for bucket, files in by_bucket(entries(state.files)).items():
+        if not any(was_created(f, oldest) for f in files):
             continue
-        keys = {f.file_name: (partition, bucket, f.file_name) for f in files}
-        theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
-        sections = tuple(sections_of(table.schema, files))
-        tasks.append(KeyLocationTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
+        sections, theirs = tuple(sections_of(table.schema, files)), deletions_in(deletions, bucket, files)
+        tasks.append(KeyLocationTask(table, Split(*bucket, tuple(files), False, sections, theirs)))
     return tasks
 
 
