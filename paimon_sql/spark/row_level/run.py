@@ -34,7 +34,7 @@ from paimon_sql.storage.read.metadata_columns import (
     is_tracked,
     metadata_fields,
 )
-from paimon_sql.storage.row_level.partition_deletes import remove_partitions
+from paimon_sql.storage.row_level.copy_on_write import remove_partitions
 from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
 from paimon_sql.storage.scan.files_to_read import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table

@@ -284,13 +284,21 @@ def repair(table: FormatTable, *, adds: bool, drops: bool, counts: bool = False)
         table.register.drop([spec_of(table, p) for p in missing])
     if counts:
         measurable = [p for values, p in existing.items() if adds or values in registered]
-        report_figures(table, measured(table, measurable, rows=False))
+        report_measured(table, measurable, rows=False)
 
 
-def report_figures(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStatistics]]) -> None:
-    """Report complete statistics of partitions to a table's register; unknown ones are not changed."""
-    if table.register is not None and figures:
-        table.register.report([(spec_of(table, p), f) for p, f in figures], anew=True)
+def report_measured(table: FormatTable, partitions: Sequence[Partition], *, rows: bool) -> None:
+    """Compute the statistics of partitions, and report them to a table's register as complete.
+
+    Args:
+        table: the table.
+        partitions: the partitions; one without a directory is empty.
+        rows: whether rows are counted, for which every file is opened; otherwise their number is not changed.
+    """
+    if table.register is not None and partitions:
+        files = map_in_threads(partial(files_in, table), partitions, table.threads)
+        measured = [(spec_of(table, p), held_by(table, f, rows=rows)) for p, f in zip(partitions, files, strict=True)]
+        table.register.report(measured, anew=True)
 
 
 def report_written(
@@ -337,20 +345,6 @@ _CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 _FOREIGN_CODECS = ("snappy", "lz4", "deflate")
 """Codecs with Hadoop's block format, which pyarrow does not read."""
 _LINE_ENDS = {"csv": CSV_LINE_DELIMITER, "json": JSON_LINE_DELIMITER, "text": TEXT_LINE_DELIMITER}
-
-
-def measured(
-    table: FormatTable, partitions: Sequence[Partition], *, rows: bool
-) -> list[tuple[Partition, PartitionStatistics]]:
-    """Compute the statistics of partitions.
-
-    Args:
-        table: the table.
-        partitions: the partitions; one without a directory is empty.
-        rows: whether rows are counted, for which every file is opened.
-    """
-    files = map_in_threads(partial(files_in, table), partitions, table.threads)
-    return [(p, held_by(table, found, rows=rows)) for p, found in zip(partitions, files, strict=True)]
 
 
 def held_by(table: FormatTable, files: Sequence[FileStatus], *, rows: bool) -> PartitionStatistics:

@@ -1,4 +1,7 @@
-"""Copy-on-write: data files rewritten without some rows of append tables, or some keys of primary-key tables."""
+"""Copy-on-write: data files rewritten without some rows of append tables, or some keys of primary-key tables.
+
+Deletes of whole partitions change metadata alone: no row is read or written.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
-from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, grouped, live_files
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.registry import engine_of
+from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.readers.data_file import DataFileReader, rows_to_move
 from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.rolling import RollingWriter, write_all
@@ -199,3 +206,30 @@ def _ranks(columns: Sequence[Sequence[pa.Array]]) -> npt.NDArray[np.int64]:
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
     return ranks
+
+
+def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate | None) -> None:
+    """Commit the deletion of all files of some partitions.
+
+    Args:
+        table: the table.
+        base: the snapshot whose rows are deleted.
+        partitions: a condition on the partitions to delete; None for all.
+
+    Raises:
+        CommitConflictError: a concurrent commit has written to these partitions since.
+    """
+    overwrite = Overwrite(partitions)
+    known = {e.file.file_name for e in overwritten(table, base, overwrite, [])}
+
+    def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+        found = overwritten(table, latest, overwrite, [])
+        if {e.file.file_name for e in found} != known:
+            raise CommitConflictError(
+                f"{table.name}: another job wrote to the partitions while they were being deleted.",
+                remedy="Run the statement again.",
+            )
+        return found
+
+    with Transaction(table, Operation.DELETE, base=base) as transaction:
+        operations.overwrite(transaction, [], removed)

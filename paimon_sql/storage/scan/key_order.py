@@ -23,7 +23,7 @@ from paimon_sql.storage.scan.split import Split
 
 K = TypeVar("K", bound=Hashable)
 
-_SAME_ORDER_TYPES = (
+SAME_ORDER_TYPES = (
     t.BooleanType,
     t.TinyIntType,
     t.SmallIntType,
@@ -65,7 +65,7 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
 def _has_same_order(data_type: t.DataType) -> bool:
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
         return data_type.precision <= MICROS
-    return isinstance(data_type, _SAME_ORDER_TYPES)
+    return isinstance(data_type, SAME_ORDER_TYPES)
 
 
 def _one_run(schema: TableSchema, splits: list[Split]) -> Split | None:

@@ -27,12 +27,12 @@ from paimon_sql.storage.expressions.partial_aggregation import (
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
 from paimon_sql.storage.scan.files_to_read import BranchFiles
 from paimon_sql.storage.scan.layout import ScanLayout
+from paimon_sql.storage.scan.plan import MICROS
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
 _TRUNCATED = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)
-_MICROS = 6
 _ONE_ROW = pa.table({"": [None]}).select([])
 
 
@@ -89,7 +89,7 @@ def _is_exact(table: Table, aggregate: PartialAggregate) -> bool:
         return False
     if isinstance(kind, _TRUNCATED):
         return aggregate.column in table.schema.partition_keys  # values of partitions are not truncated
-    return not isinstance(kind, _INSTANTS) or kind.precision <= _MICROS
+    return not isinstance(kind, _INSTANTS) or kind.precision <= MICROS
 
 
 def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: PartialAggregation) -> list[pa.Array] | None:

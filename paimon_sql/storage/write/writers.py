@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,30 +30,26 @@ Target = tuple[bytes, int]
 """A partition, serialized, and a bucket."""
 
 
+@dataclass(eq=False)
 class BucketBuffers:
     """Buffers batches by partition and bucket.
 
     When the buffers exceed the capacity, the largest are flushed until half of it is free. With a portion, a bucket is
     also flushed as soon as it reaches it.
 
-    Args:
+    Attributes:
         capacity: the max bytes of all buffers.
-        flush: receives a bucket's rows; it must not keep them.
-        relieve: receives the rows that exceed the capacity, instead of ``flush``.
+        receiver: receives a bucket's rows; it must not keep them.
+        relief: receives the rows that exceed the capacity, instead of ``receiver``.
         portion: the bytes of a bucket's rows at which it is flushed.
     """
 
-    def __init__(
-        self,
-        capacity: int,
-        flush: Callable[[Target, pa.Table], None],
-        relieve: Callable[[Target, pa.Table], None] | None = None,
-        portion: int | None = None,
-    ) -> None:
-        self._capacity = capacity
-        self._flush = flush
-        self._relieve_by = relieve or flush
-        self._portion = portion
+    capacity: int
+    receiver: Callable[[Target, pa.Table], None]
+    relief: Callable[[Target, pa.Table], None] | None = None
+    portion: int | None = None
+
+    def __post_init__(self) -> None:
         self._batches: dict[Target, list[pa.RecordBatch]] = {}
         self._sizes: dict[Target, int] = {}
         self._total = 0
@@ -63,21 +60,21 @@ class BucketBuffers:
         self._batches.setdefault(target, []).append(rows)
         self._sizes[target] = self._sizes.get(target, 0) + size
         self._total += size
-        if self._portion is not None and self._sizes[target] >= self._portion:
-            self._flush_to(target, self._flush)
-        elif self._total > self._capacity:
+        if self.portion is not None and self._sizes[target] >= self.portion:
+            self._flush_to(target, self.receiver)
+        elif self._total > self.capacity:
             self._relieve()
 
     def flush(self) -> None:
         """Flush all buckets, in the order of their first rows."""
         for target in list(self._batches):
-            self._flush_to(target, self._flush)
+            self._flush_to(target, self.receiver)
 
     def _relieve(self) -> None:
         for target in sorted(self._sizes, key=lambda t: -self._sizes[t]):
-            if self._total <= self._capacity // 2:
+            if self._total <= self.capacity // 2:
                 break
-            self._flush_to(target, self._relieve_by)
+            self._flush_to(target, self.relief or self.receiver)
         # The rest is often a few rows sliced from a batch, and would keep all of the batch in memory.
         for target, batches in self._batches.items():
             rows = pa.Table.from_batches(batches)

@@ -36,11 +36,11 @@ from paimon_sql.storage.data_files.live_files import (
     live_files,
 )
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
 from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_evolution import GroupReader
 from paimon_sql.storage.row_level.columns import row_range
 from paimon_sql.storage.row_level.vectors import change_vectors
+from paimon_sql.storage.scan.global_index.entries import global_entries
 from paimon_sql.storage.scan.split import deletions_in, pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.table.table import Table
@@ -239,36 +239,24 @@ def run_evolved(
     """
     with StagedFiles(table) as staged:
         messages = staged.own(run_tasks(table, executor, tasks))
-        found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+        # Deletion vectors move to new files, or are dropped with their rows; so are indexes of rows with new ids.
+        vectors: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+        renumbered: set[bytes] = set()
+        for task, message in zip(tasks, messages, strict=True):
+            if not isinstance(task, DataEvolutionTask):
+                continue
+            if task.renumbers:
+                renumbered.add(message.partition)
+            if task.deletions:
+                changed = vectors.setdefault((message.partition, message.bucket, message.total_buckets), {})
+                changed |= dict.fromkeys(task.deletions)
+                if not task.renumbers:
+                    changed[message.compact_after[0].file_name] = task.moved_vector(table)
+        moved = [m.with_compacted_indexes() for m in change_vectors(table, base, vectors)]
+        stale = [e for e in global_entries(table, base) if e.partition in renumbered] if renumbered else []
+        dropped = [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
         staged.release_all()
-        return found
-
-
-def _without_indexes(
-    table: Table, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
-) -> list[CommitMessage]:
-    """The messages that delete the global indexes of partitions in which rows get new ids."""
-    partitions = {task.groups[0].partition for task in tasks if isinstance(task, DataEvolutionTask) and task.renumbers}
-    stale = indexes_of_partitions(table, base, partitions) if partitions else []
-    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
-
-
-def _with_moved_vectors(
-    table: Table,
-    base: Snapshot | None,
-    tasks: Sequence[DataEvolutionTask | BlobTask],
-    messages: Sequence[CommitMessage],
-) -> list[CommitMessage]:
-    """The messages of the tasks, and those that move deletion vectors to new files, or drop those of dropped rows."""
-    by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
-    for task, message in zip(tasks, messages, strict=True):
-        if not isinstance(task, DataEvolutionTask) or not task.deletions:
-            continue
-        changed = by_bucket.setdefault((message.partition, message.bucket, message.total_buckets), {})
-        changed |= dict.fromkeys(task.deletions)
-        if not task.renumbers:
-            changed[message.compact_after[0].file_name] = task.moved_vector(table)
-    return [*messages, *(m.with_compacted_indexes() for m in change_vectors(table, base, by_bucket))]
+        return [*messages, *moved, *dropped]
 
 
 class GroupCompactions(CompactLayout):

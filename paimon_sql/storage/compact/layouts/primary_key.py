@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
@@ -58,7 +58,7 @@ class CompactTask(BucketWork):
                     rewriter.move(sections[0].runs[0][0])
                 else:
                     rewriter.rewrite(sections)
-            return replace(rewriter.message(), compact_deep=self.deep)
+            return rewriter.message()
         except BaseException:
             rewriter.discard()
             raise
@@ -196,30 +196,22 @@ def plan_postponed(table: Table, base: Snapshot | None, *, scope: Scope, full: b
     postponed = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
     rest = plan_compaction(table, base, full=full, scope=scope)
     files = [*(e.file for e in postponed), *(f for task in rest for f in task.changed_files)]
-    return PlannedCompaction(files, lambda executor: _compact(table, executor, state, postponed, rest, full=full))
 
+    def run(executor: Executor) -> list[CommitMessage]:
+        totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
+        distributed: list[CommitMessage] = []
+        with StagedFiles(table) as staged:
+            for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
+                distributed.extend(staged.own(messages))
+            touched = {(m.partition, m.bucket) for m in distributed}
+            latest, writing = table.snapshots.latest(base), table.with_options({compaction.WRITE_ONLY.key: "false"})
+            tasks = plan_triggered(writing, latest, distributed, full=full)
+            tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
+            merged = run_tasks(table, executor, tasks)
+            staged.release_all()
+        return as_compaction(table, postponed, distributed, merged)
 
-def _compact(
-    table: Table,
-    executor: Executor,
-    state: WriteState,
-    postponed: Sequence[ManifestEntry],
-    rest: Sequence[CompactTask],
-    *,
-    full: bool,
-) -> list[CommitMessage]:
-    totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
-    distributed: list[CommitMessage] = []
-    with StagedFiles(table) as staged:
-        for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
-            distributed.extend(staged.own(messages))
-        touched = {(m.partition, m.bucket) for m in distributed}
-        latest = table.snapshots.latest(state.snapshot)
-        tasks = plan_triggered(table.with_options({compaction.WRITE_ONLY.key: "false"}), latest, distributed, full=full)
-        tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
-        merged = run_tasks(table, executor, tasks)
-        staged.release_all()
-    return as_compaction(table, postponed, distributed, merged)
+    return PlannedCompaction(files, run)
 
 
 class KeyCompactions(CompactLayout):

@@ -17,16 +17,8 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, groups_of_files, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files, partition_predicate
-from paimon_sql.storage.scan.changes.plan import (
-    ChangesLayout,
-    CommitChanges,
-    CommitSplit,
-    count_files,
-    differences,
-    listed_files,
-    splits_by_commit,
-)
+from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files
+from paimon_sql.storage.scan.changes.plan import ChangesLayout, CommitChanges, CommitSplit
 from paimon_sql.storage.scan.files_to_read import in_scanned_bucket
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.split import DataEvolutionSplit, FileKey, Split, SplitSize, pack
@@ -51,12 +43,11 @@ class KeyChanges(CommitChanges):
     def _splits(self) -> Iterable[Split]:
         table, kind = self.table, self.snapshot.commit_kind
         if has_changelog(table) and kind is not CommitKind.OVERWRITE:
-            by_partition = partition_predicate(table, self.predicate)
-            return splits_by_commit(table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
+            return self.splits_by_commit(CHANGELOG, self.snapshot)
         moves_postponed = table.options.get(BUCKET) == POSTPONE_BUCKET and kind is CommitKind.COMPACT
         if not (self.has_new_state or moves_postponed):
             return []
-        return differences(table, self.before(), self.snapshot, self.predicate, self.metrics, images=True)
+        return self.differences(self.before(), self.snapshot, images=True)
 
 
 @dataclass(frozen=True)
@@ -100,9 +91,7 @@ class FileChanges(CommitChanges):
 
     def moves(self) -> tuple[Files, Files]:
         """The files that the commit added, and those that it deleted, by bucket."""
-        by_partition = partition_predicate(self.table, self.predicate)
-        listed = listed_files(self.table, self.snapshot.delta_manifest_list, by_partition, self.metrics)
-        found = [e for part in listed for e in part]
+        found = [e for listed in self.listed_files(self.snapshot.delta_manifest_list) for e in listed]
         added, deleted = (by_bucket(e for e in found if e.kind is kind) for kind in (FileKind.ADD, FileKind.DELETE))
         return added, deleted
 
@@ -111,19 +100,18 @@ class FileChanges(CommitChanges):
     ) -> Iterator[CommitSplit]:
         layout = ChangesLayout.of(self.table)
         for bucket, files in buckets.items():
-            count_files(self.metrics, files)
+            self.count(files)
             for split in layout.added_splits(self.table, bucket, files, self.split_bytes):
                 yield CommitSplit(self.snapshot, split.unmerged(deletions), kind)
 
     def _deleted_by_vectors(self, marked: Deletions, old: Deletions) -> Iterator[CommitSplit]:
-        by_partition = partition_predicate(self.table, self.predicate)
-        live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, by_partition).entries)
+        live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, self.by_partition).entries)
         chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
         groups = pa.array(FileLayout.of(self.table).groups(live))
         chosen = pc.is_in(groups, value_set=groups.filter(chosen.combine_chunks()))
         layout, one_by_one = ScanLayout.of(self.table), BucketScan(self.table, SplitSize(0, 0))
         for bucket, files in by_bucket(entries(live.filter(chosen))).items():
-            count_files(self.metrics, files)
+            self.count(files)
             for split in layout.splits(one_by_one, bucket, files):
                 deletion = marked.get(split.file_key(split.anchors[0]))
                 if deletion is not None:
@@ -162,12 +150,12 @@ class GroupChanges(FileChanges):
                     was, now = (
                         DataEvolutionSplit.of(bucket, [g[bucket][first]]).unmerged(deletions) for g in (old, new)
                     )
-                    count_files(self.metrics, {f.file_name: f for f in (*was.files, *now.files)}.values())
+                    self.count({f.file_name: f for f in (*was.files, *now.files)}.values())
                     yield CommitSplit(self.snapshot, now, before=was, compared=compared)
 
     def _groups(self, snapshot: Snapshot | None, wanted: Iterable[Bucket]) -> dict[Bucket, dict[int, FileGroup]]:
         """The groups of some buckets, by their first row ids."""
-        live = live_files(self.table, snapshot, partition_predicate(self.table, self.predicate)).entries
+        live = live_files(self.table, snapshot, self.by_partition).entries
         buckets = by_bucket(entries(live))
         groups = {p: file_groups(self.table, buckets.get(p, []))[0] for p in wanted}
         return {p: {g.first_row_id: g for g in found} for p, found in groups.items()}
