@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.storage.merge.windows import BATCH_ROWS, RowOrder, Run, windows
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.write import SPILL_COMPRESSION
+from paimon_sql.storage.merge.windows import BATCH_ROWS, RowOrder, Run, Window, spill, spill_folder, windows
 
-_SPILLED_BATCH = 1024 * 1024
+_BATCH_BYTES = 1024 * 1024
+_BATCHES_PER_PIECE = 16
+"""The batches of a piece that is spilled, so that a run's batches are small: many runs are merged at a time."""
+_OPTIONS = TableOptions({SPILL_COMPRESSION.key: "lz4"})
 
 
 def sorted_rows(
@@ -24,87 +28,53 @@ def sorted_rows(
         keys: computes the sort keys of rows, always the same number.
         memory: the approximate max bytes in memory.
     """
-    with tempfile.TemporaryDirectory(prefix="paimon-sort-") as directory:
-        spill = _Spill(Path(directory), keys)
-        buffer: list[pa.RecordBatch] = []
-        size = 0
+    sort, runs = _Sort(keys), list[Run]()
+    buffer: list[pa.RecordBatch] = []
+    size = 0
+    with spill_folder() as directory:
+
+        def spilled() -> Run:
+            path = Path(directory, f"{len(runs)}.arrow")
+            return spill(_pieces(sort.window(buffer), _BATCHES_PER_PIECE), path, _OPTIONS, "rows on disk")
+
         for batch in batches:
             buffer.append(batch)
             size += batch.nbytes
             if size > memory // 2:
-                spill.add(buffer)
+                runs.append(spilled())
                 buffer, size = [], 0
-        if not spill.runs:
-            yield from spill.sort(buffer)
-            return
-        spill.add(buffer)
-        yield from spill.merge(memory // 2)
+        if runs and any(b.num_rows for b in buffer):
+            runs.append(spilled())
+        in_memory = [sort.window(buffer)] if buffer and not runs else []
+        for window in windows(runs, RowOrder(tuple(sort.names)), memory // 2) if runs else in_memory:
+            rows = window.table.drop_columns(sort.names)
+            for piece in _pieces(window, 1):
+                yield from rows.take(pa.array(piece.order)).combine_chunks().to_batches()
 
 
-class _Spill:
-    """Sorted runs on disk; their rows carry their keys and their index among all rows."""
+class _Sort:
+    """Sorts rows by their keys and by their index among all rows, which it adds to their columns as ``names``."""
 
-    def __init__(self, directory: Path, keys: Callable[[pa.Table], list[pa.Array]]) -> None:
-        self.runs: list[Run] = []
-        self._directory = directory
+    def __init__(self, keys: Callable[[pa.Table], list[pa.Array]]) -> None:
+        self.names: list[str] = []
         self._keys = keys
         self._rows = 0
-        self._names: list[str] = []
 
-    def sort(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Sort rows that fit into memory."""
-        for sorted_batch in self._sorted(batches):
-            yield sorted_batch.select(range(sorted_batch.num_columns - len(self._names)))
-
-    def add(self, batches: list[pa.RecordBatch]) -> None:
-        """Sort rows and write them to disk as one run."""
-        if not sum(b.num_rows for b in batches):
-            return
-        path = str(self._directory / str(len(self.runs)))
-        rows = size = 0
-        writer: pa.RecordBatchWriter | None = None
-        with pa.OSFile(path, "wb") as sink:
-            for batch in self._sorted(batches):
-                if writer is None:
-                    writer = pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
-                rows, size = rows + batch.num_rows, size + batch.nbytes
-                writer.write_batch(batch)
-            if writer is not None:
-                writer.close()
-        self.runs.append(Run(rows, size, lambda batch_rows: _read(path, batch_rows), "rows on disk"))
-
-    def merge(self, memory: int) -> Iterator[pa.RecordBatch]:
-        """The rows of all runs, sorted."""
-        for window in windows(self.runs, RowOrder(tuple(self._names)), memory):
-            rows = window.table.select(range(window.table.num_columns - len(self._names)))
-            for first in range(0, len(window.order), BATCH_ROWS):
-                yield from _batches(rows.take(window.order[first : first + BATCH_ROWS]))
-
-    def _sorted(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if not batches:
-            return
+    def window(self, batches: list[pa.RecordBatch]) -> Window:
+        """The next rows, in order."""
         table = pa.Table.from_batches(batches).combine_chunks()
-        numbers = np.arange(self._rows, self._rows + len(table))
+        keys = [*self._keys(table), pa.array(np.arange(self._rows, self._rows + len(table)))]
         self._rows += len(table)
-        keys = [*self._keys(table), pa.array(numbers)]
         # Longer than the name of any column.
         longest = max(len(name) for name in table.column_names)
-        self._names = [f"{'_' * longest}{i}" for i in range(len(keys))]
-        for name, key in zip(self._names, keys, strict=True):
+        self.names = [f"{'_' * longest}{i}" for i in range(len(keys))]
+        for name, key in zip(self.names, keys, strict=True):
             table = table.append_column(name, key)
-        order, _ = RowOrder(tuple(self._names)).sort(table)
-        step = max(1, min(BATCH_ROWS, len(table) * _SPILLED_BATCH // max(1, table.nbytes)))
-        for first in range(0, len(order), step):
-            yield from _batches(table.take(order[first : first + step]))
+        return Window(table, *RowOrder(tuple(self.names)).sort(table))
 
 
-def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
-    batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
-    return batches
-
-
-def _read(path: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(path, "rb") as source:
-        for batch in pa.ipc.open_stream(source):
-            for first in range(0, batch.num_rows, batch_rows):
-                yield batch.slice(first, batch_rows)
+def _pieces(window: Window, batches: int) -> Iterator[Window]:
+    """The rows of a window in pieces of some batches."""
+    rows = max(1, min(BATCH_ROWS, len(window.table) * _BATCH_BYTES // max(1, window.table.nbytes))) * batches
+    for first in range(0, len(window.order), rows):
+        yield Window(window.table, window.order[first : first + rows], window.starts[:0])
