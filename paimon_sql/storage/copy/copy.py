@@ -36,6 +36,7 @@ from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
 from paimon_sql.storage.metadata.schemas import descends
+from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.index_files import index_entries, index_path
@@ -233,15 +234,10 @@ def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | 
 
 
 def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], executor: Executor) -> None:
-    tasks: list[CopyTask] = []
-    batch: list[tuple[str, str]] = []
-    size = 0
-    for i, (origin, copy, length) in enumerate(pairs):
-        batch.append((origin, copy))
-        size += length
-        if size >= _PART_BYTES or len(batch) >= _PART_FILES or i + 1 == len(pairs):
-            tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(batch), size))
-            batch, size = [], 0
+    tasks = [
+        CopyTask(plan.source.file_io, target.file_io, tuple(pair[:2] for pair in part), sum(pair[2] for pair in part))
+        for part in pack(pairs, lambda pair: pair[2], _PART_BYTES, _PART_BYTES // _PART_FILES)
+    ]
     try:
         list(executor.run(tasks))
     except MissingFileError as error:

@@ -91,16 +91,12 @@ class ReadTask:
         table = read_in_parts(owner, self.split, self.parts) if self.parts else owner
         row_ids = all_of([ids for ids in (self.row_ids, self.split.row_ids) if ids is not None])
         for batch in read_split(self.split, SplitRead(table, wanted, hidden, self.predicate, row_ids)):
-            matching = self._filter(batch)
-            if matching.num_rows:
-                rows = matching.select(list(self.columns)) if extra or hidden else matching
-                rows = only_parts(rows, self.parts)
+            if not batch.num_rows:
+                continue
+            rows = batch if self.predicate is None else batch.filter(self.predicate.holds(batch))
+            if rows.num_rows:
+                rows = only_parts(rows.select(list(self.columns)), self.parts)
                 yield from follow(rows) if follow is not None else (rows,)
-
-    def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self.predicate is None or not batch.num_rows:
-            return batch
-        return batch.filter(self.predicate.holds(batch))
 
 
 def _blobs_of(table: Table, column: str, row_ids: RowIds) -> Iterator[pa.RecordBatch]:

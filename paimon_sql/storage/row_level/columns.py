@@ -213,16 +213,13 @@ def _check_columns(messages: Sequence[CommitMessage], proposal: Proposal) -> Non
         return
     for snapshot, changed in changed_files(proposal, lambda delta: delta["first_row_id"].is_valid()):
         for e in changed:
-            if e.kind is FileKind.ADD and _meets(mine, *row_range(e.file), _column_ids(table, e.file)):
+            (start, end), columns = row_range(e.file), _column_ids(table, e.file)
+            if e.kind is FileKind.ADD and any(low < end and start < high and ids & columns for low, high, ids in mine):
                 raise CommitConflictError(
                     f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
                     f" columns of rows from id {e.file.first_row_id} on while the statement ran.",
                     remedy="Run the statement again.",
                 )
-
-
-def _meets(mine: Sequence[tuple[int, int, set[int]]], first: int, end: int, columns: set[int]) -> bool:
-    return any(low < end and first < high and stored & columns for low, high, stored in mine)
 
 
 def row_range(file: DataFileMeta) -> tuple[int, int]:

@@ -64,11 +64,11 @@ def with_existing_deletions(
 ) -> list[tuple[ManifestEntry, DeletionVector]]:
     """The files with all their deleted rows: the marked ones, and those of the snapshot's deletion vectors."""
     deletions = deletions_of(table, base)
-    merged = []
-    for e, vector in marks:
-        earlier = deletions.get((e.partition, e.bucket, e.file.file_name))
-        merged.append((e, vector if earlier is None else vector | earlier.read(table.file_io)))
-    return merged
+    earlier = (deletions.get((e.partition, e.bucket, e.file.file_name)) for e, _ in marks)
+    return [
+        (e, vector if deletion is None else vector | deletion.read(table.file_io))
+        for (e, vector), deletion in zip(marks, earlier, strict=True)
+    ]
 
 
 def drop_vectors(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) -> list[CommitMessage]:
@@ -194,9 +194,6 @@ def marked_files(table: Table, base: Snapshot | None, marks: Marks) -> list[tupl
     """The data files of a snapshot with marked rows, each with its marks."""
     names = pa.array([path.rsplit("/", 1)[-1] for path in marks], pa.string())
     live = live_files(table, base).entries
-    found = []
-    for e in entries(live.filter(pc.is_in(live["file_name"], value_set=names))):
-        vector = marks.get(table.locations.data_file(e.partition, e.bucket, e.file))
-        if vector is not None:
-            found.append((e, vector))
-    return found
+    named = entries(live.filter(pc.is_in(live["file_name"], value_set=names)))
+    found = ((e, marks.get(table.locations.data_file(e.partition, e.bucket, e.file))) for e in named)
+    return [(e, vector) for e, vector in found if vector is not None]

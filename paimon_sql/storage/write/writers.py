@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
 from paimon_sql.format.schema.system_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
@@ -239,7 +238,7 @@ class KeyValueWriter:
         self._changelog = ChangelogSettings(table.schema) if self._producer.from_input else None
         self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
-        self._kinds = RowKindReader(table, self._engine)
+        self._kinds = RowKindReader(table)
         self._order = RowOrder(table.schema.trimmed_primary_keys, tuple(sequence_fields(table.schema.options)))
         self._spilled = SpilledRuns(table.options)
         # Generations of rows that must not be merged with each other are written without a spill.
@@ -254,7 +253,6 @@ class KeyValueWriter:
         Raises:
             ConstraintViolationError: a key column holds a null, or the merge engine rejects a row kind.
         """
-        check_keys(self._table, batch)
         self.write_stored(self._engine.prepare(self._kinds.given(batch)))
 
     def write_stored(self, batch: pa.RecordBatch) -> None:
@@ -349,17 +347,3 @@ def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
     """Merged rows with the columns of a data file, in its order; key columns are copies of value columns."""
     present, names = rows.column_names, [f.name for f in settings.stored_fields]
     return pa.table({name: rows[name if name in present else name.removeprefix(KEY_PREFIX)] for name in names})
-
-
-def check_keys(table: Table, batch: pa.RecordBatch) -> None:
-    """Check that each row has a key.
-
-    Raises:
-        ConstraintViolationError: a key column holds a null.
-    """
-    for name in table.schema.primary_keys:
-        if batch.column(name).null_count:
-            raise ConstraintViolationError(
-                f"{table.name}: column {name} of the primary key is null in a row.",
-                remedy="Leave such rows out, or give them a value.",
-            )

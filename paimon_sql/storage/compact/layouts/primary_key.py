@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
@@ -79,24 +80,19 @@ class CompactTask(BucketWork):
         """The sections to rewrite together, and, with True, each single file that only changes its level."""
         target = WriteSettings(self.table.schema).target_file_size
         small_size = target * self.table.options.get(compaction.COMPACTION_SMALL_FILE_RATIO)
-        pending: list[Section] = []
-        for section in sections_of(self.table.schema, self.unit.files):
-            for piece in _pieces(section):
-                if len(piece.runs) > 1 or piece.runs[0][0].file_size < small_size:
-                    pending.append(piece)
-                    continue
-                if pending:
-                    yield self._step(pending)
-                pending = []
-                yield self._step([piece])
-        if pending:
-            yield self._step(pending)
 
-    def _step(self, sections: list[Section]) -> tuple[list[Section], bool]:
-        return sections, len(sections) == 1 and len(sections[0].runs) == 1 and self._can_move(sections[0])
+        def is_rewritten(piece: Section) -> bool:
+            return len(piece.runs) > 1 or piece.runs[0][0].file_size < small_size
 
-    def _can_move(self, section: Section) -> bool:
-        (file,) = section.runs[0]
+        pieces = (piece for s in sections_of(self.table.schema, self.unit.files) for piece in _pieces(s))
+        for together, group in groupby(pieces, is_rewritten):
+            for sections in [list(group)] if together else ([piece] for piece in group):
+                yield sections, self._can_move(sections)
+
+    def _can_move(self, sections: list[Section]) -> bool:
+        if len(sections) > 1 or len(sections[0].runs) > 1:
+            return False
+        (file,) = sections[0].runs[0]
         drops_deletes = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
         forced = self.unit.rewrite or self.table.options.get(compaction.COMPACTION_FORCE_REWRITE_ALL_FILES)
         expired = self.expiry is not None and self.expiry.is_due(self.table, file)

@@ -29,16 +29,17 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.assigners import AssignerPartition
 from paimon_sql.storage.write.buckets.base import WriteState
 from paimon_sql.storage.write.row_preparation import RowKindReader
-from paimon_sql.storage.write.writers import Target, check_keys
+from paimon_sql.storage.write.writers import Target
 
 Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class _Keys:
-    """Rows sorted by key: first row of each key, index of each row's key, current location of each key."""
+    """Rows sorted by key: first row of each key with its index, index of each row's key, location of each key."""
 
     rows: pa.RecordBatch
+    first: pa.RecordBatch
     starts: Indices
     of_row: Indices
     old: pa.Array
@@ -70,7 +71,7 @@ class Relocator:
     def __init__(self, table: Table, counts: Mapping[Target, int], number: int, assigners: int) -> None:
         self._table = table
         engine = merge_engine(table.schema)
-        self._kinds = RowKindReader(table, engine)
+        self._kinds = RowKindReader(table)
         self._router = Router(table.schema, 1)
         stays = self._first if engine.keeps_first else self._stay
         self._place = self._move if engine.moves_rows else stays
@@ -101,7 +102,6 @@ class Relocator:
 
     def _relocate_keys(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Relocate all rows of some keys."""
-        check_keys(self._table, rows)
         rows = self._kinds.given(rows)
         if not rows.num_rows:
             return
@@ -111,7 +111,7 @@ class Relocator:
         of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows.num_rows)))
         first = rows.take(pa.array(starts))
         old_bucket = pc.fill_null(first.column(OLD_BUCKET), -1).to_numpy(zero_copy_only=False)
-        found = _Keys(rows, starts, of_row, first.column(OLD_PARTITION), old_bucket)
+        found = _Keys(rows, first, starts, of_row, first.column(OLD_PARTITION), old_bucket)
         yield from (part for part in self._place(found) if part.num_rows)
 
     def _move(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
@@ -130,9 +130,7 @@ class Relocator:
 
     def _stay(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
         """All rows, in the partition of their existing key, or of the first row of a new key."""
-        first = keys.rows.take(pa.array(keys.starts))
-        own = self._own(first)
-        fresh = np.flatnonzero(~keys.known)
+        own, fresh = self._own(keys.first), np.flatnonzero(~keys.known)
         buckets = np.where(keys.known, keys.old_bucket, self._assigned(own, fresh)).astype(np.int32)
         partitions = pc.coalesce(keys.old, own)
         every = np.arange(keys.rows.num_rows)
@@ -140,9 +138,8 @@ class Relocator:
 
     def _first(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
         """The first row of each new key."""
-        first = keys.rows.take(pa.array(keys.starts))
-        own, fresh = self._own(first), np.flatnonzero(~keys.known)
-        yield self._written(first, fresh, own, self._assigned(own, fresh))
+        own, fresh = self._own(keys.first), np.flatnonzero(~keys.known)
+        yield self._written(keys.first, fresh, own, self._assigned(own, fresh))
 
     def _own(self, rows: pa.RecordBatch) -> pa.Array:
         """The serialised partition of each row's own values."""
