@@ -129,7 +129,7 @@ class ColumnTask:
         fields = {f.id: f.name for f in fields_in_vector_files(self.table.schema)}
         data_files = (f for f in group.files if not is_dedicated(f.file_name))
         changes = not fields.keys().isdisjoint(self.table.schema.field(name).id for name in self.written)
-        if not changes or any(_column_ids(self.table, f) & fields.keys() for f in data_files):
+        if not changes or any(column_ids(self.table, f) & fields.keys() for f in data_files):
             return ()
         return tuple(fields.values())
 
@@ -208,12 +208,12 @@ def columns_unchanged(messages: Sequence[CommitMessage]) -> Validation:
 
 def _check_columns(messages: Sequence[CommitMessage], proposal: Proposal) -> None:
     table = proposal.table
-    mine = [(*row_range(f), _column_ids(table, f)) for m in messages for f in m.new_files if f.first_row_id is not None]
+    mine = [(*row_range(f), column_ids(table, f)) for m in messages for f in m.new_files if f.first_row_id is not None]
     if not mine:
         return
     for snapshot, changed in changed_files(proposal, lambda delta: delta["first_row_id"].is_valid()):
         for e in changed:
-            (start, end), columns = row_range(e.file), _column_ids(table, e.file)
+            (start, end), columns = row_range(e.file), column_ids(table, e.file)
             if e.kind is FileKind.ADD and any(low < end and start < high and ids & columns for low, high, ids in mine):
                 raise CommitConflictError(
                     f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
@@ -228,7 +228,8 @@ def row_range(file: DataFileMeta) -> tuple[int, int]:
     return file.first_row_id, file.first_row_id + file.row_count
 
 
-def _column_ids(table: Table, file: DataFileMeta) -> set[int]:
+def column_ids(table: Table, file: DataFileMeta) -> set[int]:
+    """The field ids of the columns of a file."""
     return {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
 
 

@@ -38,7 +38,7 @@ from paimon_sql.storage.data_files.live_files import (
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_evolution import GroupReader
-from paimon_sql.storage.row_level.columns import row_range
+from paimon_sql.storage.row_level.columns import column_ids, row_range
 from paimon_sql.storage.row_level.vectors import change_vectors
 from paimon_sql.storage.scan.global_index.entries import global_entries
 from paimon_sql.storage.scan.split import deletions_in, pack
@@ -108,15 +108,13 @@ class DataEvolutionTask:
         """Whether vector files are the newest files of the same columns in all groups, so that they can remain."""
         vector_columns = [self._vector_columns(bucketed.group.files) for bucketed in self.groups]
         others = (f for f in self._all_files if not is_dedicated(f.file_name))
-        return len(set(vector_columns)) == 1 and not any(vector_columns[0] & self._columns_of(file) for file in others)
+        held_by_others = (vector_columns[0] & column_ids(self.table, file) for file in others)
+        return len(set(vector_columns)) == 1 and not any(held_by_others)
 
     def _vector_columns(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
         """The ids of the columns of vector files."""
         vectors = (f for f in files if is_dedicated(f.file_name) and not is_blob_file(f.file_name))
-        return frozenset().union(*map(self._columns_of, vectors))
-
-    def _columns_of(self, file: DataFileMeta) -> frozenset[int]:
-        return frozenset(f.id for f in stored_fields(self.table.schemas.get(file.schema_id), file))
+        return frozenset().union(*(column_ids(self.table, file) for file in vectors))
 
     def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # The writer gets blob descriptors and copies the blobs in chunks, never in memory as a whole.
@@ -128,14 +126,10 @@ class DataEvolutionTask:
 
     def _with_row_ids(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
         """The new file with the row ids and the range of sequence numbers of the replaced files."""
-        before = self.files
         assert file.row_count == sum(bucketed.group.row_count for bucketed in self.groups)
         has_all_columns = len(columns) == len(self.table.schema.names)
         return replace(
-            file,
-            first_row_id=self.groups[0].group.first_row_id,
-            min_sequence_number=min(f.min_sequence_number for f in before),
-            max_sequence_number=max(f.max_sequence_number for f in before),
+            _in_place_of(self.files, file, self.groups[0].group.first_row_id),
             write_cols=None if has_all_columns else tuple(columns),
             value_stats_cols=None
             if has_all_columns and len(file.value_stats_cols or ()) == len(columns)
@@ -202,6 +196,12 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
         for _, of_bucket in groupby(ordered, key=lambda p: (p.partition, p.bucket))
         for packed in pack(of_bucket, lambda p: p.group.size_of_rows, target, open_cost)
     ]
+
+
+def _in_place_of(replaced: Sequence[DataFileMeta], file: DataFileMeta, first_row_id: int) -> DataFileMeta:
+    """A new file with row ids, and with the range of sequence numbers of the replaced files."""
+    low, high = min(f.min_sequence_number for f in replaced), max(f.max_sequence_number for f in replaced)
+    return replace(file, first_row_id=first_row_id, min_sequence_number=low, max_sequence_number=high)
 
 
 def _task(
@@ -311,12 +311,7 @@ class BlobTask:
             for _, values in column.stretches(None):
                 writer.write(values.column(0))
             (file,) = writer.finish()
-        file = replace(
-            file,
-            first_row_id=first,
-            min_sequence_number=min(f.min_sequence_number for f in self.files),
-            max_sequence_number=max(f.max_sequence_number for f in self.files),
-        )
+        file = _in_place_of(self.files, file, first)
         return CommitMessage(
             partition, bucket, self.place.total_buckets, compact_before=self.files, compact_after=(file,)
         )

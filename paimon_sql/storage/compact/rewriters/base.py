@@ -5,7 +5,6 @@ The rows of a changelog are the changes from the old rows of some keys to their 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,7 +35,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.index_files import write_deletions
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.rolling import RollingWriter
+from paimon_sql.storage.write.rolling import RollingWriter, aborted_on_error
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 from paimon_sql.storage.write.writers import as_stored
 
@@ -168,11 +167,9 @@ class Rewriter:
         Rewriter.move(self, file)
 
     def _merge(self, sections: Sequence[Section], *, write: bool) -> None:
-        with contextlib.ExitStack() as stack:
-            data = self._open(stack, self.settings) if write else None
-            changes = None
-            if self.makes_changelog:
-                changes = self._open(stack, ChangelogSettings(self.table.schema))
+        data = self._opened(self.settings) if write else None
+        changes = self._opened(ChangelogSettings(self.table.schema)) if self.makes_changelog else None
+        with aborted_on_error(*(writer for writer in (data, changes) if writer is not None)):
             for section in sections:
                 for outcome in self.outcomes(section):
                     if data is not None:
@@ -181,15 +178,12 @@ class Rewriter:
                         self._write(changes, outcome.changes)
             self._after.extend(data.close() if data else ())
             self._changelog.extend(changes.close() if changes else ())
-            stack.pop_all()
 
-    def _open(self, stack: contextlib.ExitStack, settings: WriteSettings) -> RollingWriter:
+    def _opened(self, settings: WriteSettings) -> RollingWriter:
         w = self.work
         source = FileSource.APPEND if isinstance(settings, ChangelogSettings) else FileSource.COMPACT
         level = w.unit.output_level
-        writer = RollingWriter(self.table, settings, w.partition, w.bucket, level=level, source=source)
-        stack.callback(writer.abort)
-        return writer
+        return RollingWriter(self.table, settings, w.partition, w.bucket, level=level, source=source)
 
     def _retained(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE)) if self.work.drop_deletes else rows
