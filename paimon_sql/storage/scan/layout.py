@@ -16,8 +16,9 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
+from paimon_sql.storage.data_files.live_files import partition_stats
 from paimon_sql.storage.data_files.lsm_tree import is_raw, reads_compacted, sections_of
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate
 from paimon_sql.storage.scan.files_to_read import FilesToRead, files_of_branches, files_of_chain, was_created
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split, SplitSize, pack
 from paimon_sql.storage.table.layout import TableLayout
@@ -52,6 +53,12 @@ class BucketScan:
         """The splits of files that are read one by one."""
         for packed in pack(files, lambda f: f.file_size, self.sizes.target, self.sizes.open_cost):
             yield Split(*bucket, tuple(packed), raw=True)
+
+
+def column_stats(table: Table, entries: pa.Table, column: str) -> ColumnStats:
+    """The statistics of a column in each file, exact for partition columns."""
+    of_partitions = column in table.schema.partition_keys
+    return (partition_stats if of_partitions else FileLayout.of(table).column_stats)(table, entries, column)
 
 
 class ScanLayout(TableLayout):

@@ -29,6 +29,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table import index
 from paimon_sql.format.schema.types import ArrayType, DataField
 from paimon_sql.storage.data_files.file_groups import groups_of_entries
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import (
     And,
@@ -104,7 +105,8 @@ def usable_entries(
 ) -> list[IndexManifestEntry]:
     """The index files over some columns of some data files; none if the table's options disable indexes.
 
-    Nor if files or indexes claim more row ids than `MAX_INDEXED_ROWS`: such a read uses no index.
+    Nor any if files or indexes claim more row ids than `MAX_INDEXED_ROWS`, nor those whose keys may have another type
+    than the column has now.
     """
     if snapshot is None or snapshot.index_manifest is None or not len(files):
         return []
@@ -124,7 +126,11 @@ def usable_entries(
         and KINDS[e.file.index_type].supports(types[meta_of(e).index_field_id])
         and 0 <= meta_of(e).row_range_start <= meta_of(e).row_range_end < _MAX_ROW_ID
     ]
-    return found if sum(map(_rows_covered, found)) <= MAX_INDEXED_ROWS else []
+    if sum(map(_rows_covered, found)) > MAX_INDEXED_ROWS:
+        return []
+    by_field = grouped((meta_of(e).index_field_id, e) for e in found)
+    wrong = {name for f in fields for name in of_another_type(table, by_field.get(f.id, ()), f)}
+    return [e for e in found if e.file.file_name not in wrong]
 
 
 def _rows_covered(entry: IndexManifestEntry) -> int:
@@ -190,8 +196,6 @@ class _Search:
     def _answer(self, search: IndexSearch, field: DataField) -> BitMap64 | None:
         """The rows of a condition on one column: those that its indexes find, and those without an index."""
         of_column = [e for e in self.entries if meta_of(e).index_field_id == field.id]
-        wrong = of_another_type(self.table, of_column, field)
-        of_column = [e for e in of_column if e.file.file_name not in wrong]
         changed = changed_since(self.table, self.files, of_column, field.id)
         found, seen = BitMap64(), BitMap64()
         for kind, entries in self._by_kind(of_column):
