@@ -29,7 +29,7 @@ from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.copy.copy import CopyTask
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.live_files import partition_row
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_formats.registry import file_format, format_names
@@ -155,11 +155,11 @@ class ExamineTask:
             stats = StatsCollector(
                 schema.fields, settings.value_modes(0), file_format=self.file_format, dense=settings.dense_stats
             )
-            partition_columns = partition_values(self.table, pa.array([self.partition], pa.binary()))
+            constants = partition_row(self.table, self.partition, schema.names)
             rows = 0
             reader = file_format(self.file_format)
             for batch in reader.read(self.source, self.file.path, self.file.size, fields, names):
-                stats.update(self._all_columns(batch, partition_columns))
+                stats.update(self._all_columns(batch, constants))
                 rows += batch.num_rows
         except MissingFileError:
             raise
@@ -187,14 +187,9 @@ class ExamineTask:
         if names and not set(names) & set(stored):
             raise InvalidInputError(f"it contains none of the table's columns, only {', '.join(stored)}.")
 
-    def _all_columns(self, batch: pa.RecordBatch, partition_columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    def _all_columns(self, batch: pa.RecordBatch, constants: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
         schema = arrow_schema(self.table.schema.fields)
-        columns = [
-            pa.repeat(partition_columns[f.name][0], batch.num_rows)
-            if f.name in partition_columns
-            else batch.column(f.name)
-            for f in schema
-        ]
+        columns = [pa.repeat(constants[n], batch.num_rows) if n in constants else batch.column(n) for n in schema.names]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

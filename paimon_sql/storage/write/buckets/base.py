@@ -128,7 +128,7 @@ class WriteState:
         overwritten = set(live["partition"].to_pylist()) - set(self.files["partition"].to_pylist())
         filled = set(zip(self.files["partition"].to_pylist(), self.files["bucket"].to_pylist(), strict=True))
         return {
-            target: index if target in filled else index.emptied()
+            target: index if target in filled else replace(index, counts=False)
             for target, index in hash_indexes(self.table, self.snapshot).items()
             if target[0] not in overwritten
         }
@@ -185,10 +185,6 @@ class HashIndexFile:
     def rows(self) -> int:
         """The number of keys in the bucket."""
         return self.file.row_count if self.counts else 0
-
-    def emptied(self) -> HashIndexFile:
-        """The index of a bucket that was emptied."""
-        return replace(self, counts=False)
 
     def read(self, table: Table) -> npt.NDArray[np.int32]:
         """The hashes of the bucket's keys.
