@@ -249,7 +249,9 @@ def migrate_files(
             _move(target, pairs, threads, transaction.user)
         else:
             transaction.staged.add_paths(copy for _, copy in pairs)
-            _copy(source, target, pairs, executor)
+            sizes = [file.size for file in source.files]
+            copies = [CopyTask(source.file_io, target.file_io, (p,), n) for p, n in zip(pairs, sizes, strict=True)]
+            list(executor.run(copies))
         try:
             snapshot = transaction.commit(CommitKind.APPEND, lambda latest: changes)
         except BaseException:
@@ -352,12 +354,6 @@ def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int)
         return int(file_io.exists(pair[0]) and file_io.rename(*pair))
 
     return sum(map_in_threads(rename, list(pairs), threads))
-
-
-def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:
-    sizes = [file.size for file in source.files]
-    tasks = [CopyTask(source.file_io, target.file_io, (pair,), size) for pair, size in zip(pairs, sizes, strict=True)]
-    list(executor.run(tasks))
 
 
 def _check_moved(file: str, directories: Sequence[str] | None, journal: str) -> None:
