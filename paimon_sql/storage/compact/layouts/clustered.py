@@ -41,8 +41,8 @@ from paimon_sql.storage.write.clustering.clustering import (
     named_columns,
     order_columns,
     row_layout,
+    sorted_rows,
 )
-from paimon_sql.storage.write.clustering.external_sort import sorted_rows
 from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import moved_settings
 
