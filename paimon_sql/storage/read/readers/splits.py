@@ -86,13 +86,17 @@ def _file_by_file(split: Split, read: SplitRead) -> Iterator[pa.RecordBatch]:
             yield metadata.appended_to(rows.select(list(read.columns)), len(positions), path, positions, tracked)
 
 
-def _without_positions(split: Split, read: SplitRead, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows that are merged from several files, with the metadata columns."""
+def _refuse_positions(read: SplitRead) -> None:
     if unavailable := POSITION_COLUMNS & {f.name for f in read.hidden}:
         raise UnsupportedError(
             f"{read.table.name}: {min(unavailable)} is not available for rows that are merged when they are read.",
             remedy="Compact the table, or select only __paimon_bucket and __paimon_partition.",
         )
+
+
+def _without_positions(split: Split, read: SplitRead, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows that are merged from several files, with the metadata columns."""
+    _refuse_positions(read)
     metadata = MetadataColumns(read.table, split, read.hidden)
     for batch in batches:
         yield metadata.appended_to(batch.select(list(read.columns)), batch.num_rows)
@@ -181,6 +185,7 @@ _Mask = npt.NDArray[np.bool_]
 @read_split.register
 def _(split: ChangelogSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
     """Rows as they were written; retractions only if ``_VALUE_KIND`` is among the columns."""
+    _refuse_positions(read)
     every = replace(read, predicate=None, row_ids=None)
     if VALUE_KIND.name in read.columns or VALUE_KIND.name not in FileLayout.of(read.table).system_fields:
         yield from _file_by_file(split, every)
