@@ -16,7 +16,7 @@ from paimon_sql.storage.compact.layouts.clustered import plan_sort
 from paimon_sql.storage.maintenance.partitions.expiration import expired_partitions
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import clusters
 
 NOTHING_MERGED = "no bucket has files to merge"

@@ -21,7 +21,7 @@ from paimon_sql.storage.file_formats.registry import format_names
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.schema.validation import validate_schema
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 
 SOURCE_TYPE = "hive for a table of Spark's own catalog; parquet, orc or avro for a directory of such files."
 OPTIONS_MAP = "Options of the new table, as a map."

@@ -18,7 +18,7 @@ from paimon_sql.storage.write.buckets.assignment.assigners import (
     assigner_partition_of,
     key_hashes,
 )
-from paimon_sql.storage.write.buckets.hash_indexes import hash_indexes
+from paimon_sql.storage.write.buckets.base import hash_indexes
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.writers import Target
 from tests.storage import commits

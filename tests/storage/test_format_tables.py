@@ -23,7 +23,6 @@ from paimon_sql.procedures.files.repair import Repair
 from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.changes import (
-    Replaced,
     add_partitions,
     drop_partitions,
     empty,
@@ -32,6 +31,7 @@ from paimon_sql.storage.format_tables.changes import (
 )
 from paimon_sql.storage.format_tables.partitions import partition_columns
 from paimon_sql.storage.schema.validation import problems
+from paimon_sql.storage.staging.proposal import Overwrite
 
 _NAME = Identifier("db", "t")
 
@@ -123,16 +123,16 @@ def test_folders_named_by_values_alone_leave_the_definition_alone(tmp_path: Path
     ("replaced", "left"),
     [
         (None, ["dt=2024-01-01/h=07/old.csv", "dt=2024-01-01/h=7/part-0.csv", "dt=2024-01-02/h=7/old.csv"]),
-        (Replaced(), ["dt=2024-01-01/h=7/part-0.csv"]),
-        (Replaced(dynamic=True), ["dt=2024-01-01/h=7/part-0.csv", "dt=2024-01-02/h=7/old.csv"]),
+        (Overwrite(), ["dt=2024-01-01/h=7/part-0.csv"]),
+        (Overwrite(dynamic=True), ["dt=2024-01-01/h=7/part-0.csv", "dt=2024-01-02/h=7/old.csv"]),
         (
-            Replaced(Comparison("dt", "=", pa.scalar("2024-01-02").cast(pa.date32()))),
+            Overwrite(Comparison("dt", "=", pa.scalar("2024-01-02").cast(pa.date32()))),
             ["dt=2024-01-01/h=07/old.csv", "dt=2024-01-01/h=7/part-0.csv"],
         ),
     ],
 )
 def test_new_files_take_the_place_of_what_they_replace(
-    tmp_path: Path, replaced: Replaced | None, left: list[str]
+    tmp_path: Path, replaced: Overwrite | None, left: list[str]
 ) -> None:
     table = made(catalog_in(tmp_path))
     put(f"{table.location}/dt=2024-01-01/h=07", "old.csv")
@@ -152,7 +152,7 @@ def test_a_commit_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     put(f"{staging}/dt=2024-01-01/h=7")
     put(f"{staging}/dt=2024-01-02/h=7", "part-1.csv", "new")
     with pytest.raises(PaimonError, match=r"part-1\.csv already exists"):
-        publish(table, staging, Replaced())
+        publish(table, staging, Overwrite())
     assert shown(table) == ["dt=2024-01-02/h=7/part-1.csv"]
     assert taken.read_text() == "old"
     assert texts(table) == [("2024-01-02", "7")]

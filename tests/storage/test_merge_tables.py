@@ -154,3 +154,11 @@ def test_sums_are_the_same_however_small_the_buffer_is(tmp_path: Path) -> None:
     for i in range(4):
         write(table, *[(k % 50, i) for k in range(100)])
     assert seen(table) == [(k, 12) for k in range(50)]
+
+
+def test_changes_are_read_with_the_bucket_of_their_rows(tmp_path: Path) -> None:
+    table = make_table(tmp_path, keys=["id"])
+    insert(table, (1, "a", "p"), (2, "b", "p"))
+    insert(table, (2, "c", "p"), (3, "d", "p"))
+    changes = again(table, {"incremental-between": "1,2"})
+    assert sorted(rows(changes, columns=["id", "__paimon_bucket"])) == [(2, 0), (3, 0)]

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.arrow_types import is_bytes
 from paimon_sql.storage.write.clustering.base import codes, is_ordered, prefixes
-from paimon_sql.storage.write.clustering.external_sort import sorted_rows
+from paimon_sql.storage.write.clustering.clustering import row_layout, sorted_rows
 from paimon_sql.storage.write.clustering.orders import hilbert
-from paimon_sql.storage.write.clustering.registry import row_layout
 from tests.storage.sample_values import KINDS, Kind, sql_order
 
 _WORD = 2**64

@@ -34,12 +34,12 @@ from paimon_sql.storage.read.metadata_columns import (
     is_tracked,
     metadata_fields,
 )
-from paimon_sql.storage.row_level.partition_deletes import remove_partitions
+from paimon_sql.storage.row_level.copy_on_write import remove_partitions
 from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
-from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
+from paimon_sql.storage.scan.files_to_read import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
-from paimon_sql.storage.write.buckets.registry import bound_partition_keys
+from paimon_sql.storage.write.buckets.base import bound_partition_keys
 
 _MAX_ATTEMPTS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS
 _WAIT_MILLIS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS

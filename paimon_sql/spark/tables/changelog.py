@@ -29,7 +29,7 @@ from paimon_sql.storage.scan.changes.plan import plan_commits, rewrites_rows
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import Bound, commits_between
-from paimon_sql.storage.write.buckets.registry import bound_partition_keys
+from paimon_sql.storage.write.buckets.base import bound_partition_keys
 
 _SPARK_OPTIONS = frozenset(
     (

@@ -32,10 +32,9 @@ from paimon_sql.storage.write.buckets.assignment.relocation import (
     OLD_PARTITION,
     key_bytes,
 )
+from paimon_sql.storage.write.buckets.base import bucket_mode
 from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
-from paimon_sql.storage.write.buckets.registry import bucket_mode
-from paimon_sql.storage.write.clustering.clustering import ClusteredWriteTask
-from paimon_sql.storage.write.clustering.registry import row_layout
+from paimon_sql.storage.write.clustering.clustering import ClusteredWriteTask, row_layout
 from paimon_sql.storage.write.distribution import Numbers, Places, Relocate, merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
 

@@ -113,11 +113,11 @@ def touched_files(
 class CompactLayout(TableLayout):
     """Facet of table layouts: how files are compacted."""
 
-    @abstractmethod
     def plan_due(
         self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
     ) -> Run:
-        """Plan the compactions that become due by new files; arguments as of `compact_due`."""
+        """Plan the compactions that become due by new files, by default none; arguments as of `compact_due`."""
+        return lambda executor: []
 
     @abstractmethod
     def plan_compaction(

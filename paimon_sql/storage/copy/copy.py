@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError, UnsupportedError
@@ -26,7 +26,8 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import NAMING_OPTIONS
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
+from paimon_sql.storage.data_files.file_groups import groups_of_files
+from paimon_sql.storage.data_files.live_files import filter_partitions, grouped, live_files
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO
@@ -35,6 +36,7 @@ from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
 from paimon_sql.storage.metadata.schemas import descends
+from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.index_files import index_entries, index_path
@@ -232,15 +234,10 @@ def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | 
 
 
 def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], executor: Executor) -> None:
-    tasks: list[CopyTask] = []
-    batch: list[tuple[str, str]] = []
-    size = 0
-    for i, (origin, copy, length) in enumerate(pairs):
-        batch.append((origin, copy))
-        size += length
-        if size >= _PART_BYTES or len(batch) >= _PART_FILES or i + 1 == len(pairs):
-            tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(batch), size))
-            batch, size = [], 0
+    tasks = [
+        CopyTask(plan.source.file_io, target.file_io, tuple(pair[:2] for pair in part), sum(pair[2] for pair in part))
+        for part in pack(pairs, lambda pair: pair[2], _PART_BYTES, _PART_BYTES // _PART_FILES)
+    ]
     try:
         list(executor.run(tasks))
     except MissingFileError as error:
@@ -288,28 +285,13 @@ def _renumbered(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry, D
     if not plan.source.layout.groups_files:
         return list(zip(plan.files, files, strict=True))
     found = dict.fromkeys(range(len(files)), snapshot_id)
-    for same in _of_same_rows(files):
+    for same in grouped(zip(groups_of_files(files), range(len(files)), strict=True)).values():
         newest_first = sorted({files[i].max_sequence_number for i in same}, reverse=True)
         for i in same:
             number = snapshot_id - newest_first.index(files[i].max_sequence_number)
             found[i] = number if number > 0 else number - 1
     pairs = zip(plan.files, found.values(), strict=True)
     return [(e, replace(e.file, min_sequence_number=n, max_sequence_number=n)) for e, n in pairs]
-
-
-def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[int]]:
-    """The indexes of files, grouped by overlapping ranges of row ids."""
-    known = [(f.first_row_id, i) for i, f in enumerate(files) if f.first_row_id is not None]
-    same: list[int] = []
-    end = 0
-    for first, i in sorted(known):
-        if same and first >= end:
-            yield same
-            same, end = [], 0
-        same.append(i)
-        end = max(end, first + files[i].row_count)
-    if same:
-        yield same
 
 
 def _renamed(file: DataFileMeta, names: _Names, ids: Mapping[int, int]) -> DataFileMeta:

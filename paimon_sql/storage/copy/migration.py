@@ -29,7 +29,7 @@ from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.copy.copy import CopyTask
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.live_files import partition_row
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_formats.registry import file_format, format_names
@@ -39,7 +39,7 @@ from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
 from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 from paimon_sql.storage.write.settings import WriteSettings
 
 HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -155,11 +155,11 @@ class ExamineTask:
             stats = StatsCollector(
                 schema.fields, settings.value_modes(0), file_format=self.file_format, dense=settings.dense_stats
             )
-            partition_columns = partition_values(self.table, pa.array([self.partition], pa.binary()))
+            constants = partition_row(self.table, self.partition, schema.names)
             rows = 0
             reader = file_format(self.file_format)
             for batch in reader.read(self.source, self.file.path, self.file.size, fields, names):
-                stats.update(self._all_columns(batch, partition_columns))
+                stats.update(self._all_columns(batch, constants))
                 rows += batch.num_rows
         except MissingFileError:
             raise
@@ -187,14 +187,9 @@ class ExamineTask:
         if names and not set(names) & set(stored):
             raise InvalidInputError(f"it contains none of the table's columns, only {', '.join(stored)}.")
 
-    def _all_columns(self, batch: pa.RecordBatch, partition_columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    def _all_columns(self, batch: pa.RecordBatch, constants: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
         schema = arrow_schema(self.table.schema.fields)
-        columns = [
-            pa.repeat(partition_columns[f.name][0], batch.num_rows)
-            if f.name in partition_columns
-            else batch.column(f.name)
-            for f in schema
-        ]
+        columns = [pa.repeat(constants[n], batch.num_rows) if n in constants else batch.column(n) for n in schema.names]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -254,7 +249,9 @@ def migrate_files(
             _move(target, pairs, threads, transaction.user)
         else:
             transaction.staged.add_paths(copy for _, copy in pairs)
-            _copy(source, target, pairs, executor)
+            sizes = [file.size for file in source.files]
+            copies = [CopyTask(source.file_io, target.file_io, (p,), n) for p, n in zip(pairs, sizes, strict=True)]
+            list(executor.run(copies))
         try:
             snapshot = transaction.commit(CommitKind.APPEND, lambda latest: changes)
         except BaseException:
@@ -357,12 +354,6 @@ def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int)
         return int(file_io.exists(pair[0]) and file_io.rename(*pair))
 
     return sum(map_in_threads(rename, list(pairs), threads))
-
-
-def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:
-    sizes = [file.size for file in source.files]
-    tasks = [CopyTask(source.file_io, target.file_io, (pair,), size) for pair, size in zip(pairs, sizes, strict=True)]
-    list(executor.run(tasks))
 
 
 def _check_moved(file: str, directories: Sequence[str] | None, journal: str) -> None:

@@ -125,6 +125,13 @@ def groups_of_entries(entries: pa.Table) -> npt.NDArray[np.int64]:
     return group_numbers(first, entries["row_count"].to_numpy().astype(np.int64, copy=False))
 
 
+def groups_of_files(files: Sequence[DataFileMeta]) -> list[int]:
+    """Return the index of each file's group."""
+    first = np.array([-1 if f.first_row_id is None else f.first_row_id for f in files], dtype=np.int64)
+    numbers: list[int] = group_numbers(first, np.array([f.row_count for f in files], dtype=np.int64)).tolist()
+    return numbers
+
+
 def file_groups(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[FileGroup], list[DataFileMeta]]:
     """Group the files of one bucket by rows.
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from paimon_sql.errors import AlreadyExistsError, CommitConflictError
 from paimon_sql.format.layout.partitions import unescape_path_name
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.file_io.base import refuse_links
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
@@ -33,20 +32,14 @@ from paimon_sql.storage.format_tables.partitions import (
     partition_columns,
     partition_of,
     partition_texts,
+    report_emptied,
+    report_written,
     spec_of,
 )
-from paimon_sql.storage.format_tables.registration import report_emptied, report_written
 from paimon_sql.storage.format_tables.table import FormatTable
+from paimon_sql.storage.staging.proposal import Overwrite
 
 _STAGING = ".paimon-write-"
-
-
-@dataclass(frozen=True)
-class Replaced:
-    """The partitions that new files replace: by condition, or (``dynamic``) those of the new files; all by default."""
-
-    partitions: Predicate | None = None
-    dynamic: bool = False
 
 
 def staging_folder(table: FormatTable) -> str:
@@ -59,7 +52,7 @@ def discard(table: FormatTable, staging: str) -> None:
     table.file_io.delete_dir(staging, recursive=True)
 
 
-def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
+def publish(table: FormatTable, staging: str, replaced: Overwrite | None) -> int:
     """Move the files of a write into the table, and delete those that they replace; return the number of moves.
 
     Args:
@@ -139,7 +132,7 @@ def add_partitions(table: FormatTable, values: Sequence[Sequence[str | None]]) -
     map_in_threads(table.file_io.mkdirs, [p.path for p in partitions], table.threads)
 
 
-def _replaced_partitions(table: FormatTable, replaced: Replaced, directories: Sequence[str]) -> Sequence[Partition]:
+def _replaced_partitions(table: FormatTable, replaced: Overwrite, directories: Sequence[str]) -> Sequence[Partition]:
     if not replaced.dynamic:
         return chosen_partitions(table, replaced.partitions)
     # A value may have several spellings, such as 7 and 07, and thus several directories.

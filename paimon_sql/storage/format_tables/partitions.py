@@ -1,7 +1,8 @@
 """Partitions of a format table: directories whose names contain the values of the partition columns, level by level.
 
 A partition's files are in its directory and in all directories below, with any names. If the catalog has a partition
-register, the registered partitions are those of the table, whether their directories exist or not.
+register, the registered partitions are those of the table, whether their directories exist or not, and the register
+has statistics that are computed from the files.
 
 Names that start with ``_`` or ``.`` are hidden: writers stage files there. In the layout whose directory names are
 values alone, the name for null may start so and is a partition nevertheless.
@@ -9,23 +10,33 @@ values alone, the name for null may start so and is a partition nevertheless.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import orc
+from pyarrow import parquet as pq
 
-from paimon_sql.errors import CatalogUnavailableError, InvalidInputError
+from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, PaimonError
 from paimon_sql.format.layout.partitions import escape_path_name, unescape_path_name
+from paimon_sql.format.options.table.format_table import (
+    CSV_INCLUDE_HEADER,
+    CSV_LINE_DELIMITER,
+    JSON_LINE_DELIMITER,
+    TEXT_LINE_DELIMITER,
+)
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.file_io import FileStatus
-from paimon_sql.storage.file_io.paths import join
-from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable, PartitionStatistics, Spec
+from paimon_sql.storage.file_io.paths import join, parent_of
+from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, UNKNOWN, FormatTable, PartitionStatistics, Spec
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """The value for null in directory names of Hive and Spark."""
@@ -248,3 +259,129 @@ def _values(table: FormatTable, field: DataField, strings: pa.Array) -> pa.Array
             remedy=f"Check {table.location}.",
         ) from error
     return pa.array(values.take(encoded.indices), arrow_type(field.type))
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def repair(table: FormatTable, *, adds: bool, drops: bool, counts: bool = False) -> None:
+    """Synchronize the register with the partition directories.
+
+    Args:
+        table: a table with a register.
+        adds: whether to register partitions with a directory.
+        drops: whether to unregister partitions without a directory.
+        counts: whether to report the statistics that need no file to be opened.
+    """
+    assert table.register is not None
+    existing = {p.texts: p for p in partitions_in_folders(table)}
+    registered = {p.texts: p for p, _ in registered_partitions(table)}
+    new = [p for values, p in existing.items() if values not in registered] if adds else []
+    missing = [p for values, p in registered.items() if values not in existing] if drops else []
+    if new:
+        table.register.add([spec_of(table, p) for p in new])
+    if missing:
+        table.register.drop([spec_of(table, p) for p in missing])
+    if counts:
+        measurable = [p for values, p in existing.items() if adds or values in registered]
+        report_measured(table, measurable, rows=False)
+
+
+def report_measured(table: FormatTable, partitions: Sequence[Partition], *, rows: bool) -> None:
+    """Compute the statistics of partitions, and report them to a table's register as complete.
+
+    Args:
+        table: the table.
+        partitions: the partitions; one without a directory is empty.
+        rows: whether rows are counted, for which every file is opened; otherwise their number is not changed.
+    """
+    if table.register is not None and partitions:
+        files = map_in_threads(partial(files_in, table), partitions, table.threads)
+        measured = [(spec_of(table, p), held_by(table, f, rows=rows)) for p, f in zip(partitions, files, strict=True)]
+        table.register.report(measured, anew=True)
+
+
+def report_written(
+    table: FormatTable, written: Sequence[Partition], cleared: Sequence[Partition], paths: Sequence[str], *, anew: bool
+) -> None:
+    """Report statistics of written files: in addition, or complete ones if files were replaced."""
+    if table.register is None:
+        return
+    found: dict[str, list[FileStatus]] = {p.path: [] for p in written}
+    try:
+        for path in paths:
+            status = table.file_io.status(path)
+            if status is not None:
+                found[parent_of(path)].append(status)
+        figures = [(p, held_by(table, found[p.path], rows=True)) for p in written]
+    except (PaimonError, OSError) as error:
+        _LOG.warning("%s: the statistics of written partitions could not be collected: %s", table.name, error)
+        return
+    emptied = [(p, _nothing()) for p in cleared if p.path not in found]
+    _report(table, [*figures, *emptied], anew=anew)
+
+
+def report_emptied(table: FormatTable, partitions: Sequence[Partition]) -> None:
+    """Report partitions as empty."""
+    _report(table, [(p, _nothing()) for p in partitions], anew=True)
+
+
+def _report(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStatistics]], *, anew: bool) -> None:
+    """Report to the register; a failure is logged, for the files are changed already."""
+    if table.register is None or not figures or not table.partition_fields:
+        return
+    try:
+        table.register.report([(spec_of(table, p), f) for p, f in figures], anew=anew)
+    except PaimonError as error:
+        _LOG.warning("%s: the statistics of partitions could not be reported to the catalog: %s", table.name, error)
+
+
+def _nothing() -> PartitionStatistics:
+    return PartitionStatistics(rows=0, size=0, files=0, last_file_millis=time.time_ns() // 1_000_000)
+
+
+_CHUNK = 4 << 20
+_CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
+_FOREIGN_CODECS = ("snappy", "lz4", "deflate")
+"""Codecs with Hadoop's block format, which pyarrow does not read."""
+_LINE_ENDS = {"csv": CSV_LINE_DELIMITER, "json": JSON_LINE_DELIMITER, "text": TEXT_LINE_DELIMITER}
+
+
+def held_by(table: FormatTable, files: Sequence[FileStatus], *, rows: bool) -> PartitionStatistics:
+    """Compute the statistics of some files."""
+    counts = map_in_threads(partial(_rows_of, table), [f.path for f in files], table.threads) if rows else [UNKNOWN]
+    return PartitionStatistics(
+        rows=UNKNOWN if UNKNOWN in counts else sum(counts),
+        size=sum(f.size for f in files),
+        files=len(files),
+        last_file_millis=max((f.mtime_millis for f in files), default=0),
+    )
+
+
+def _rows_of(table: FormatTable, path: str) -> int:
+    with table.file_io.open_input(path) as source:
+        if table.format == "parquet":
+            return int(pq.ParquetFile(source).metadata.num_rows)
+        if table.format == "orc":
+            return int(orc.ORCFile(source).nrows)
+        return _lines_of(table, source, path)
+
+
+def _lines_of(table: FormatTable, source: pa.NativeFile, path: str) -> int:
+    """The number of lines; a value with a line delimiter counts as two rows."""
+    option = _LINE_ENDS[table.format]
+    end = (table.options.get(option) if table.options.has(option) else "\n").encode()
+    extension = path.rsplit(".", 1)[-1].lower()
+    if extension in _CODECS:
+        source = pa.CompressedInputStream(source, _CODECS[extension])
+    elif extension in _FOREIGN_CODECS:
+        return UNKNOWN
+    found, rest, is_open = 0, b"", False
+    while data := source.read(_CHUNK):
+        joined = rest + data
+        found += joined.count(end)
+        is_open = not joined.endswith(end)
+        rest = joined[len(joined) - len(end) + 1 :] if len(end) > 1 else b""
+    lines = found + is_open
+    has_header = table.format == "csv" and table.options.get(CSV_INCLUDE_HEADER)
+    return max(0, lines - 1) if has_header else lines

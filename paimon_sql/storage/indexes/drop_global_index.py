@@ -104,10 +104,3 @@ def _check_indexes(messages: Sequence[CommitMessage], columns: Collection[str], 
             f"{table.name}: a global index over a changed column was built while the statement ran.",
             remedy="Run the statement again.",
         )
-
-
-def indexes_of_partitions(
-    table: Table, snapshot: Snapshot | None, partitions: Collection[bytes]
-) -> list[IndexManifestEntry]:
-    """The global index files of partitions whose rows get new ids: they contain the old ones."""
-    return [e for e in global_entries(table, snapshot) if e.partition in partitions]

@@ -15,7 +15,7 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import FileIndexes
+from paimon_sql.storage.write.rolling import FileIndexes
 from paimon_sql.storage.write.settings import WriteSettings
 
 

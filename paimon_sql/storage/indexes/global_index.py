@@ -26,11 +26,7 @@ from paimon_sql.format.metadata.index_manifest import (
     written_source,
 )
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.table.index import (
-    GLOBAL_INDEX_EXTERNAL_PATH,
-    SORTED_INDEX_BUILD_MAX_PARALLELISM,
-    SORTED_INDEX_RECORDS_PER_RANGE,
-)
+from paimon_sql.format.options.table import index
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.file_groups import check_data_evolution
@@ -46,7 +42,7 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.merge.windows import spill_folder
-from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.read.readers.data_evolution import GroupReader
 from paimon_sql.storage.scan.global_index.entries import (
     changed_since,
     covered,
@@ -57,6 +53,7 @@ from paimon_sql.storage.scan.global_index.entries import (
     named_columns,
     of_another_type,
 )
+from paimon_sql.storage.scan.split import deletions_in
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.table import Table
 
@@ -129,9 +126,9 @@ class IndexTask:
         """Write the files, which take effect with the commit; on an error they are deleted."""
         first = self.groups[0]
         options = self.table.options
-        per_file = max(1, options.get(SORTED_INDEX_RECORDS_PER_RANGE))
+        per_file = max(1, options.get(index.SORTED_INDEX_RECORDS_PER_RANGE))
         portions = max((self.rows[1] - self.rows[0]) // per_file, 1)
-        portions = min(portions, max(1, options.get(SORTED_INDEX_BUILD_MAX_PARALLELISM)))
+        portions = min(portions, max(1, options.get(index.SORTED_INDEX_BUILD_MAX_PARALLELISM)))
         files: list[IndexFileMeta] = []
         try:
             files.extend(map(self._written, sorted_portions(self._keyed(), portions, per_file)))
@@ -150,9 +147,9 @@ class IndexTask:
             group = bucketed.group
             inside = start <= group.first_row_id and group.first_row_id + group.row_count <= end
             wanted = None if inside else RowIds(np.array([start]), np.array([end]))
-            place, deletion = (bucketed.partition, bucketed.bucket), self.deletions.get(group.anchor.file_name)
-            read = read_group(self.table, *place, group, [field.name], deletion=deletion, row_ids=wanted)
-            for positions, batch in read:
+            reader = GroupReader(self.table, bucketed.partition, bucketed.bucket, group)
+            deletion = self.deletions.get(group.anchor.file_name)
+            for positions, batch in reader.read([field.name], deletion=deletion, row_ids=wanted):
                 rows, values = positions + group.first_row_id, batch.column(0)
                 if not inside:
                     selected = (rows >= start) & (rows < end)
@@ -168,7 +165,7 @@ class IndexTask:
     def _written(self, rows: SortedRows) -> IndexFileMeta:
         keys, kind = keys_of(self.column.field.type), self.column.kind
         name = global_index_name(kind.name, str(uuid.uuid4()))
-        directory = self.table.options.get(GLOBAL_INDEX_EXTERNAL_PATH)
+        directory = self.table.options.get(index.GLOBAL_INDEX_EXTERNAL_PATH)
         external = f"{directory.rstrip('/')}/{name}" if directory else None
         path = self.table.paths.index(name, external)
         roots = self.table.manifests.external_roots
@@ -244,8 +241,7 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     deletions = deletions_of(table, snapshot)
     tasks = []
     for start, end, groups in _stretches(bucketed_groups_of(table, live), indexed):
-        names = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
-        vectors = {name: deletions[key] for name, key in names.items() if key in deletions}
+        vectors = deletions_in(deletions, (groups[0].partition, groups[0].bucket), (p.group.anchor for p in groups))
         tasks.append(IndexTask(table, column, (start, end), groups, vectors, snapshot.id))
     return IndexPlan(tasks, replaced)
 

@@ -1,6 +1,5 @@
 """Object tables: the files of a directory as rows; each refresh is a snapshot (Paimon: Table Types)."""
 
-from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
-from paimon_sql.storage.object_tables.refresh import Refreshed, refresh
+from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS, Refreshed, object_location, refresh
 
 __all__ = ["OBJECT_FIELDS", "Refreshed", "object_location", "refresh"]

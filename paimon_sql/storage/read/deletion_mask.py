@@ -86,11 +86,10 @@ class MaskedSplit:
         """Compute the masks of the rows that the merge drops; reads only columns that the merge needs."""
         engine = merge_engine(self.table.schema)
         assert isinstance(engine, SelectingEngine)
+        columns = engine.required_columns((FILE, PLACE))
         masks = [np.ones(f.row_count, np.bool_) for f in self.split.files]
         for section in self.split.sections:
-            for window in merge_section(
-                self.table, self.split, section, engine.required_columns((FILE, PLACE)), self.on_key
-            ):
+            for window in merge_section(self.table, self.split, section, columns, self.on_key):
                 live = engine.select(window)
                 live = live[~is_retract(window.table[VALUE_KIND.name].to_numpy()[live])]
                 files, positions = (window.table[name].to_numpy() for name in (FILE, PLACE))

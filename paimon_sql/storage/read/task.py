@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 
 import numpy as np
 import pyarrow as pa
@@ -19,19 +18,11 @@ from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.blobs import reference_resolver
-from paimon_sql.storage.read.metadata_columns import ROW_INDEX, metadata_fields, read_with_metadata
-from paimon_sql.storage.read.readers.merge import read_merged
-from paimon_sql.storage.read.readers.splits import (
-    read_data_evolution,
-    read_difference,
-    read_log,
-    read_postponed,
-    read_raw,
-)
+from paimon_sql.storage.read.metadata_columns import ROW_INDEX, metadata_fields
+from paimon_sql.storage.read.readers.splits import SplitRead, read_split
 from paimon_sql.storage.scan.changes.plan import CommitSplit
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.postponed import PostponedSplit
-from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
 
@@ -95,43 +86,17 @@ class ReadTask:
         hidden_names = {f.name for f in hidden}
         extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
         wanted = [*(name for name in self.columns if name not in hidden_names), *extra]
-        follow = reference_resolver(self.split.table or self.table, self.columns, _blobs_of)
-        for batch in self._read(wanted, hidden):
-            matching = self._filter(batch)
-            if matching.num_rows:
-                rows = matching.select(list(self.columns)) if extra or hidden else matching
-                rows = only_parts(rows, self.parts)
+        owner = self.split.table or self.table
+        follow = reference_resolver(owner, self.columns, _blobs_of)
+        table = read_in_parts(owner, self.split, self.parts) if self.parts else owner
+        row_ids = all_of([ids for ids in (self.row_ids, self.split.row_ids) if ids is not None])
+        for batch in read_split(self.split, SplitRead(table, wanted, hidden, self.predicate, row_ids)):
+            if not batch.num_rows:
+                continue
+            rows = batch if self.predicate is None else batch.filter(self.predicate.holds(batch))
+            if rows.num_rows:
+                rows = only_parts(rows.select(list(self.columns)), self.parts)
                 yield from follow(rows) if follow is not None else (rows,)
-
-    def _read(self, columns: Sequence[str], hidden: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
-        table = self.split.table or self.table
-        if self.parts:
-            table = read_in_parts(table, self.split, self.parts)
-        conditions = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
-        if hidden:
-            return read_with_metadata(self.split, table, columns, hidden, self.predicate, all_of(conditions))
-        return _rows_of(self.split, table, columns, self.predicate, all_of(conditions))
-
-    def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self.predicate is None or not batch.num_rows:
-            return batch
-        return batch.filter(self.predicate.holds(batch))
-
-
-@singledispatch
-def _rows_of(
-    split: Split, table: Table, columns: Sequence[str], predicate: Predicate | None, row_ids: Predicate | None
-) -> Iterator[pa.RecordBatch]:
-    """Read a split of any kind; the conditions may be applied in part."""
-    if split.raw:
-        return read_raw(table, split, columns, predicate, row_ids)
-    return read_merged(table, split, columns, predicate)
-
-
-_rows_of.register(DataEvolutionSplit, lambda split, table, *others: read_data_evolution(table, split, *others))
-_rows_of.register(ChangelogSplit, lambda split, table, columns, *_: read_log(table, split, columns))
-_rows_of.register(DiffSplit, lambda split, table, columns, *_: read_difference(table, split, columns))
-_rows_of.register(PostponedSplit, lambda split, table, columns, *_: read_postponed(table, split, columns))
 
 
 def _blobs_of(table: Table, column: str, row_ids: RowIds) -> Iterator[pa.RecordBatch]:

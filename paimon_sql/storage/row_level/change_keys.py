@@ -20,6 +20,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.storage.commit.checks.history import changes_since
+from paimon_sql.storage.data_files.live_files import by_bucket, grouped
 from paimon_sql.storage.data_files.lsm_tree import key_ranks
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.integer_terms import Term
@@ -139,9 +140,7 @@ def keys_unchanged(messages: Sequence[CommitMessage]) -> Validation:
     Args:
         messages: the statement's commit messages, of a table with a primary key.
     """
-    mine: dict[Target, list[DataFileMeta]] = {}
-    for m in messages:
-        mine.setdefault((m.partition, m.bucket), []).extend([*m.new_files, *m.deleted_files])
+    mine = grouped(((m.partition, m.bucket), f) for m in messages for f in (*m.new_files, *m.deleted_files))
     return Validation("no other job has written the same keys", partial(_check_keys, mine))
 
 
@@ -149,10 +148,7 @@ def _check_keys(mine: Mapping[Target, Sequence[DataFileMeta]], proposal: Proposa
     table = proposal.table
     partitions = pa.array(sorted({partition for partition, _ in mine}), pa.binary())
     for snapshot, changed in changed_files(proposal, lambda delta: pc.is_in(delta["partition"], value_set=partitions)):
-        theirs: dict[Target, list[DataFileMeta]] = {}
-        for e in changed:
-            theirs.setdefault((e.partition, e.bucket), []).append(e.file)
-        for bucket, files in theirs.items():
+        for bucket, files in by_bucket(changed).items():
             if bucket in mine and _overlap(table, mine[bucket], files):
                 raise CommitConflictError(
                     f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} wrote keys of the same"

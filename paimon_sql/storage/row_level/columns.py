@@ -27,14 +27,13 @@ from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, fields_in_vector_files
 from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import BucketedGroup, partition_values
-from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.read.readers.data_evolution import GroupReader
 from paimon_sql.storage.row_level.change_keys import changed_files
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.partitions import conform_batch
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.rolling import BlobColumnWriter, RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, VectorSettings, WriteSettings
 
@@ -112,16 +111,11 @@ class ColumnTask:
             changed = blobs.passing(self._checked_partitions(bucketed, new), changing)
             files: list[DataFileMeta] = []
             if changing:
-                writer = RollingWriter(
-                    self.table,
-                    settings,
-                    bucketed.partition,
-                    bucketed.bucket,
-                    namer=namer,
-                    first_sequence=group.sequence_number,
-                )
-                old = read_group(self.table, bucketed.partition, bucketed.bucket, group, (*columns, *vector_columns))
-                files = _with_row_ids(group, write_all(writer, _overlaid(old, changed)))
+                place = (bucketed.partition, bucketed.bucket)
+                writer = RollingWriter(self.table, settings, *place, namer=namer, first_sequence=group.sequence_number)
+                reader = GroupReader(self.table, *place, group)
+                overlaid = _overlaid(reader.read((*columns, *vector_columns)), changed)
+                files = _with_row_ids(group, write_all(writer, overlaid))
             else:
                 deque(changed, maxlen=0)
             files += blobs.finish()
@@ -135,7 +129,7 @@ class ColumnTask:
         fields = {f.id: f.name for f in fields_in_vector_files(self.table.schema)}
         data_files = (f for f in group.files if not is_dedicated(f.file_name))
         changes = not fields.keys().isdisjoint(self.table.schema.field(name).id for name in self.written)
-        if not changes or any(_column_ids(self.table, f) & fields.keys() for f in data_files):
+        if not changes or any(column_ids(self.table, f) & fields.keys() for f in data_files):
             return ()
         return tuple(fields.values())
 
@@ -214,21 +208,18 @@ def columns_unchanged(messages: Sequence[CommitMessage]) -> Validation:
 
 def _check_columns(messages: Sequence[CommitMessage], proposal: Proposal) -> None:
     table = proposal.table
-    mine = [(*row_range(f), _column_ids(table, f)) for m in messages for f in m.new_files if f.first_row_id is not None]
+    mine = [(*row_range(f), column_ids(table, f)) for m in messages for f in m.new_files if f.first_row_id is not None]
     if not mine:
         return
     for snapshot, changed in changed_files(proposal, lambda delta: delta["first_row_id"].is_valid()):
         for e in changed:
-            if e.kind is FileKind.ADD and _meets(mine, *row_range(e.file), _column_ids(table, e.file)):
+            (start, end), columns = row_range(e.file), column_ids(table, e.file)
+            if e.kind is FileKind.ADD and any(low < end and start < high and ids & columns for low, high, ids in mine):
                 raise CommitConflictError(
                     f"{table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user} changed the same"
                     f" columns of rows from id {e.file.first_row_id} on while the statement ran.",
                     remedy="Run the statement again.",
                 )
-
-
-def _meets(mine: Sequence[tuple[int, int, set[int]]], first: int, end: int, columns: set[int]) -> bool:
-    return any(low < end and first < high and stored & columns for low, high, stored in mine)
 
 
 def row_range(file: DataFileMeta) -> tuple[int, int]:
@@ -237,7 +228,8 @@ def row_range(file: DataFileMeta) -> tuple[int, int]:
     return file.first_row_id, file.first_row_id + file.row_count
 
 
-def _column_ids(table: Table, file: DataFileMeta) -> set[int]:
+def column_ids(table: Table, file: DataFileMeta) -> set[int]:
+    """The field ids of the columns of a file."""
     return {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
 
 
@@ -284,7 +276,7 @@ class BlobOverlays:
             first = int(positions[low])
             for writer in self.writers:
                 writer.skip(first - self._end)
-                writer.write(rows.column(writer.name).slice(low, high - low))
+                writer.write(rows.column(writer.field.name).slice(low, high - low))
             self._end = first + high - low
 
     def finish(self) -> list[DataFileMeta]:

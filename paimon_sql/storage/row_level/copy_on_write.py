@@ -1,33 +1,38 @@
-"""Copy-on-write: data files rewritten without some rows of append tables, or some keys of primary-key tables."""
+"""Copy-on-write: data files rewritten without some rows of append tables, or some keys of primary-key tables.
+
+Deletes of whole partitions change metadata alone: no row is read or written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
-from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, grouped, live_files
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.read.metadata_columns import rows_to_move
-from paimon_sql.storage.read.readers.data_file import DataFileReader
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.read.readers.data_file import DataFileReader, rows_to_move
 from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 from paimon_sql.storage.write.writers import as_stored
 
@@ -53,13 +58,8 @@ class RewriteTask:
         """Write the remaining rows to new files, which take effect when the message is committed."""
         remaining = [(f, deleted) for f, deleted in self.files if deleted.cardinality < f.row_count]
         files = self._write(remaining) if remaining else []
-        return CommitMessage(
-            self.partition,
-            self.bucket,
-            self.total_buckets,
-            new_files=tuple(files),
-            deleted_files=tuple(f for f, _ in self.files),
-        )
+        place, deleted = (self.partition, self.bucket, self.total_buckets), tuple(f for f, _ in self.files)
+        return CommitMessage(*place, new_files=tuple(files), deleted_files=deleted)
 
     def _write(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
         settings = moved_settings(self.table.schema)
@@ -87,10 +87,8 @@ def plan_rewrite(table: Table, deletions: Sequence[tuple[ManifestEntry, Deletion
     target = WriteSettings(table.schema).target_file_size
     ordered = sorted(deletions, key=lambda g: (g[0].partition, g[0].bucket, g[0].file.min_sequence_number))
     tasks = []
-    for (partition, bucket, total), group in groupby(
-        ordered, key=lambda g: (g[0].partition, g[0].bucket, g[0].total_buckets)
-    ):
-        files = [(e.file, vector) for e, vector in group]
+    buckets = grouped(((e.partition, e.bucket, e.total_buckets), (e.file, vector)) for e, vector in ordered)
+    for (partition, bucket, total), files in buckets.items():
         packs = [[f] for f in files] if total > 0 else pack(files, lambda f: f[0].file_size, target, _OPEN_COST)
         tasks += [RewriteTask(table, partition, bucket, total, tuple(files)) for files in packs]
     return tasks
@@ -113,21 +111,14 @@ class DropKeysTask:
     def run(self) -> CommitMessage:
         """Write the other rows; an empty message if the file contains none of the keys."""
         e = self.entry
-        message = CommitMessage(e.partition, e.bucket, e.total_buckets)
         masks = [self._retained(batch) for batch in self._read(self.keys.schema.names)]
         if all(mask.all() for mask in masks):
-            return message
+            return CommitMessage(e.partition, e.bucket, e.total_buckets)
         files: Sequence[DataFileMeta] = []
         if any(mask.any() for mask in masks):
             settings = WriteSettings(self.table.schema)
-            writer = RollingWriter(
-                self.table,
-                settings,
-                e.partition,
-                e.bucket,
-                level=e.file.level,
-                source=FileSource.COMPACT,
-            )
+            place = (e.partition, e.bucket)
+            writer = RollingWriter(self.table, settings, *place, level=e.file.level, source=FileSource.COMPACT)
             files = write_all(writer, self._remaining(settings))
         return CommitMessage(e.partition, e.bucket, e.total_buckets, new_files=tuple(files), deleted_files=(e.file,))
 
@@ -173,13 +164,11 @@ def plan_drop(table: Table, base: Snapshot | None, rows: pa.Table, bucket_column
     """
     keys = _by_bucket(table, rows, bucket_column)
     deletions = deletions_of(table, base)
-    files: dict[tuple[bytes, int], list[ManifestEntry]] = {}
-    for e in entries(live_files(table, base).entries):
-        if (e.partition, e.bucket) in keys:
-            files.setdefault((e.partition, e.bucket), []).append(e)
+    files = grouped(((e.partition, e.bucket), e) for e in entries(live_files(table, base).entries))
     return [
         DropKeysTask(table, e, keys[bucket], deletions.get((*bucket, e.file.file_name)))
         for bucket, candidates in files.items()
+        if bucket in keys
         for e in _touched(table, candidates, keys[bucket])
     ]
 
@@ -217,3 +206,30 @@ def _ranks(columns: Sequence[Sequence[pa.Array]]) -> npt.NDArray[np.int64]:
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
     return ranks
+
+
+def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate | None) -> None:
+    """Commit the deletion of all files of some partitions.
+
+    Args:
+        table: the table.
+        base: the snapshot whose rows are deleted.
+        partitions: a condition on the partitions to delete; None for all.
+
+    Raises:
+        CommitConflictError: a concurrent commit has written to these partitions since.
+    """
+    overwrite = Overwrite(partitions)
+    known = {e.file.file_name for e in overwritten(table, base, overwrite, [])}
+
+    def removed(latest: Snapshot | None) -> list[ManifestEntry]:
+        found = overwritten(table, latest, overwrite, [])
+        if {e.file.file_name for e in found} != known:
+            raise CommitConflictError(
+                f"{table.name}: another job wrote to the partitions while they were being deleted.",
+                remedy="Run the statement again.",
+            )
+        return found
+
+    with Transaction(table, Operation.DELETE, base=base) as transaction:
+        operations.overwrite(transaction, [], removed)

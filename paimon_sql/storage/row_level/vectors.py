@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, In
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND, RowKind
-from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
+from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, grouped, live_files
 from paimon_sql.storage.read.metadata_columns import FILE_PATH, ROW_INDEX
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.index_files import has_buckets, index_entries, index_path, write_deletions
@@ -42,9 +41,8 @@ def mark(
     deletions = index_entries(table, base)
     ordered = sorted(marks, key=lambda g: (g[0].partition, g[0].bucket))
     messages = []
-    for (partition, bucket, total), group in groupby(
-        ordered, key=lambda g: (g[0].partition, g[0].bucket, g[0].total_buckets)
-    ):
+    buckets = grouped(((e.partition, e.bucket, e.total_buckets), (e, vector)) for e, vector in ordered)
+    for (partition, bucket, total), group in buckets.items():
         stored = [e for e in deletions if (e.partition, e.bucket) == (partition, bucket)]
         old = read_vectors(table, stored)
         changed: dict[str, DeletionVector | None] = {}
@@ -66,11 +64,11 @@ def with_existing_deletions(
 ) -> list[tuple[ManifestEntry, DeletionVector]]:
     """The files with all their deleted rows: the marked ones, and those of the snapshot's deletion vectors."""
     deletions = deletions_of(table, base)
-    merged = []
-    for e, vector in marks:
-        earlier = deletions.get((e.partition, e.bucket, e.file.file_name))
-        merged.append((e, vector if earlier is None else vector | earlier.read(table.file_io)))
-    return merged
+    earlier = (deletions.get((e.partition, e.bucket, e.file.file_name)) for e, _ in marks)
+    return [
+        (e, vector if deletion is None else vector | deletion.read(table.file_io))
+        for (e, vector), deletion in zip(marks, earlier, strict=True)
+    ]
 
 
 def drop_vectors(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) -> list[CommitMessage]:
@@ -196,9 +194,6 @@ def marked_files(table: Table, base: Snapshot | None, marks: Marks) -> list[tupl
     """The data files of a snapshot with marked rows, each with its marks."""
     names = pa.array([path.rsplit("/", 1)[-1] for path in marks], pa.string())
     live = live_files(table, base).entries
-    found = []
-    for e in entries(live.filter(pc.is_in(live["file_name"], value_set=names))):
-        vector = marks.get(table.locations.data_file(e.partition, e.bucket, e.file))
-        if vector is not None:
-            found.append((e, vector))
-    return found
+    named = entries(live.filter(pc.is_in(live["file_name"], value_set=names)))
+    found = ((e, marks.get(table.locations.data_file(e.partition, e.bucket, e.file))) for e in named)
+    return [(e, vector) for e, vector in found if vector is not None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
+from itertools import takewhile
 from typing import TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from paimon_sql.storage.scan.split import Split
 
 K = TypeVar("K", bound=Hashable)
 
-_SAME_ORDER_TYPES = (
+SAME_ORDER_TYPES = (
     t.BooleanType,
     t.TinyIntType,
     t.SmallIntType,
@@ -38,12 +39,8 @@ _SAME_ORDER_TYPES = (
 
 def ordered_columns(schema: TableSchema, columns: Collection[str]) -> list[str]:
     """The columns that rows in key order are sorted by, as a reader of ``columns`` sees them: a prefix of the key."""
-    found = []
-    for f in schema.key_fields:
-        if f.name not in columns or not _has_same_order(f.type):
-            break
-        found.append(f.name)
-    return found
+    leading = takewhile(lambda f: f.name in columns and _has_same_order(f.type), schema.key_fields)
+    return [f.name for f in leading]
 
 
 def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | None:
@@ -65,7 +62,7 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
 def _has_same_order(data_type: t.DataType) -> bool:
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
         return data_type.precision <= MICROS
-    return isinstance(data_type, _SAME_ORDER_TYPES)
+    return isinstance(data_type, SAME_ORDER_TYPES)
 
 
 def _one_run(schema: TableSchema, splits: list[Split]) -> Split | None:

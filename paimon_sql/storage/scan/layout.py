@@ -16,9 +16,10 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
+from paimon_sql.storage.data_files.live_files import partition_stats
 from paimon_sql.storage.data_files.lsm_tree import is_raw, reads_compacted, sections_of
-from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.branches.files_to_read import FilesToRead, files_to_chain, files_to_read, newest_entries
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate
+from paimon_sql.storage.scan.files_to_read import FilesToRead, files_of_branches, files_of_chain, was_created
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split, SplitSize, pack
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
@@ -46,12 +47,18 @@ class BucketScan:
 
     def wants(self, file: DataFileMeta) -> bool:
         """Whether a file is read."""
-        return self.since_millis is None or (file.creation_epoch_millis() or 0) >= self.since_millis
+        return was_created(file, self.since_millis)
 
     def raw_splits(self, bucket: Bucket, files: Iterable[DataFileMeta]) -> Iterable[Split]:
         """The splits of files that are read one by one."""
         for packed in pack(files, lambda f: f.file_size, self.sizes.target, self.sizes.open_cost):
             yield Split(*bucket, tuple(packed), raw=True)
+
+
+def column_stats(table: Table, entries: pa.Table, column: str) -> ColumnStats:
+    """The statistics of a column in each file, exact for partition columns."""
+    of_partitions = column in table.schema.partition_keys
+    return (partition_stats if of_partitions else FileLayout.of(table).column_stats)(table, entries, column)
 
 
 class ScanLayout(TableLayout):
@@ -74,11 +81,20 @@ class ScanLayout(TableLayout):
         Raises:
             InvalidOptionError: another branch does not exist or has other columns.
         """
-        return files_to_read(table, self.scanned_version(table), predicate)
+        return self._files_at(table, self.scanned_version(table), predicate).in_scanned_bucket(table)
 
     def newest_entries(self, table: Table) -> pa.Table:
-        """The entries of all files that a read of the newest state uses, from all branches."""
-        return newest_entries(table)
+        """The entries of all files that a read of the newest state uses, from all branches, those of chains included.
+
+        They are of all buckets.
+        """
+        found = self._files_at(table, Version(table.snapshots.latest(), table.schema.id), None)
+        parts = [*found.parts, *([found.chain.deltas] if found.chain else [])]
+        return pa.concat_tables([part.live.entries for part in parts])
+
+    def _files_at(self, table: Table, version: Version, predicate: Predicate | None) -> FilesToRead:
+        """The files of a read of a state, in all buckets."""
+        return FilesToRead(version, files_of_branches(table, version, predicate))
 
     @abstractmethod
     def splits(self, scan: BucketScan, bucket: Bucket, files: Sequence[DataFileMeta]) -> Iterable[Split]:
@@ -159,11 +175,8 @@ class ChainScans(KeyScans):
                 raise
             return Version(None, table.schema.id, travelled=True)
 
-    def files_to_read(self, table: Table, predicate: Predicate | None) -> FilesToRead:
+    def _files_at(self, table: Table, version: Version, predicate: Predicate | None) -> FilesToRead:
         chain = Chain.read_by(table)
         if chain is None:
-            return super().files_to_read(table, predicate)
-        return files_to_chain(chain, self.scanned_version(table), predicate)
-
-    def newest_entries(self, table: Table) -> pa.Table:
-        return newest_entries(table, Chain.read_by(table))
+            return super()._files_at(table, version, predicate)
+        return files_of_chain(chain, version, predicate)

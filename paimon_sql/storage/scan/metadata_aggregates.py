@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.data_files.live_files import ScanMetrics, deletions_of, partition_stats, values_of_partitions
-from paimon_sql.storage.data_files.pruning.statistics import stats_of
+from paimon_sql.storage.data_files.live_files import ScanMetrics, deletions_of, values_of_partitions
 from paimon_sql.storage.expressions.partial_aggregation import (
     CountRows,
     CountValues,
@@ -24,15 +23,15 @@ from paimon_sql.storage.expressions.partial_aggregation import (
     PartialAggregate,
     PartialAggregation,
 )
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
-from paimon_sql.storage.scan.branches.fallback import BranchFiles
-from paimon_sql.storage.scan.layout import ScanLayout
+from paimon_sql.storage.expressions.predicates import Predicate, canonical_floats
+from paimon_sql.storage.scan.files_to_read import BranchFiles
+from paimon_sql.storage.scan.layout import ScanLayout, column_stats
+from paimon_sql.storage.scan.plan import MICROS
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
 _TRUNCATED = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)
-_MICROS = 6
 _ONE_ROW = pa.table({"": [None]}).select([])
 
 
@@ -89,7 +88,7 @@ def _is_exact(table: Table, aggregate: PartialAggregate) -> bool:
         return False
     if isinstance(kind, _TRUNCATED):
         return aggregate.column in table.schema.partition_keys  # values of partitions are not truncated
-    return not isinstance(kind, _INSTANTS) or kind.precision <= _MICROS
+    return not isinstance(kind, _INSTANTS) or kind.precision <= MICROS
 
 
 def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: PartialAggregation) -> list[pa.Array] | None:
@@ -104,7 +103,7 @@ def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: Partial
             continue
         if not has_no_deletes:
             return None
-        stats = _stats(table, entries, *aggregate.columns)
+        stats = column_stats(table, entries, *aggregate.columns)
         if not isinstance(aggregate, Extreme):
             found.append(pc.subtract(rows, stats.null_count))
             if stats.null_count.null_count:
@@ -127,11 +126,6 @@ def _deleted(part: BranchFiles, entries: pa.Table) -> pa.Array:
     at = pc.index_in(names, value_set=pa.array([name for _, _, name in deletions], pa.string()))
     counts = pa.array([d.range.cardinality for d in deletions.values()], pa.int64()).take(at)
     return pc.if_else(at.is_valid(), counts, pa.scalar(0, pa.int64()))
-
-
-def _stats(table: Table, entries: pa.Table, column: str) -> ColumnStats:
-    of_partitions = column in table.schema.partition_keys
-    return (partition_stats if of_partitions else stats_of)(table, entries, column)
 
 
 def _group_values(table: Table, entries: pa.Table, column: str) -> pa.Array:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -31,20 +30,22 @@ from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
     deletions_of,
+    grouped,
     live_files,
     partition_predicate,
     partition_values,
 )
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
 from paimon_sql.storage.data_files.pruning.statistics import prune_row_ids
 from paimon_sql.storage.execution.metrics import SCAN, process_metrics
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.scan.branches.fallback import BranchFiles
-from paimon_sql.storage.scan.branches.files_to_read import FilesToRead, live_in_scanned_bucket
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.scan.changes.plan import plan_changes
-from paimon_sql.storage.scan.file_indexes import prune_by_indexes
+from paimon_sql.storage.scan.files_to_read import BranchFiles, FilesToRead
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.postponed import merges_postponed, with_postponed
@@ -223,13 +224,12 @@ def plan_scan(
     if snapshot is None:
         found = ScanLayout.of(table).files_to_read(table, predicate)
     else:
-        live = live_in_scanned_bucket(table, live_files(table, snapshot, predicate))
-        own = BranchFiles(table, snapshot, live)
-        found = FilesToRead(Version(snapshot, table.schema.id), [own])
+        own = BranchFiles(table, snapshot, live_files(table, snapshot, predicate))
+        found = FilesToRead(Version(snapshot, table.schema.id), [own]).in_scanned_bucket(table)
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
     answers = answers or IndexResults(predicate)
-    since, metrics = found.version.created_from_millis, _metrics(found)
+    since, metrics = found.version.created_from_millis, found.metrics
     sizes = sizes.shared(metrics.bytes_read, metrics.files_read, parallelism)
     if found.chain is not None or len(found.parts) > 1:
         top = None  # bounds are compared within one branch only
@@ -248,8 +248,7 @@ def plan_scan(
         if merging and part.table is table:
             made = list(with_postponed(made, part.live))
         if top is not None and selected is None and row_ids is None and top.is_bounded(part.table.schema):
-            first = splits_with_first(part.table, top, live, made)
-            made, condition = first.splits, first.condition
+            made, condition = splits_with_first(part.table, top, live, made)
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(sizes.target, since)
@@ -297,11 +296,6 @@ def _row_ids_in(rows: RowIds, split: Split) -> RowIds | None:
     return RowIds.of_ranges(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
 
 
-def _metrics(found: FilesToRead) -> ScanMetrics:
-    each = found.chain.metrics if found.chain else [part.live.metrics for part in found.parts]
-    return reduce(add, each)
-
-
 def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -> bool:
     """Whether readers find the table's columns by name in files of a schema."""
     if schema_id == table.schema.id:
@@ -313,30 +307,21 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
 def _splits(
     table: Table, live: LiveFiles, since_millis: int | None, sizes: SplitSize, columns: Collection[str] | None
 ) -> Iterable[Split]:
-    groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
-    totals: dict[tuple[bytes, int], int] = {}
     by_age = live.entries.sort_by([("min_sequence_number", "ascending")]) if len(live.entries) else live.entries
-    for e in entries(by_age):
-        if e.bucket == POSTPONE_BUCKET:
-            continue  # not visible before a compaction
-        key = (e.partition, e.bucket)
-        groups.setdefault(key, []).append(e.file)
-        if totals.setdefault(key, e.total_buckets) != e.total_buckets:
-            totals[key] = 0
+    # Postponed files are not visible before a compaction.
+    buckets = grouped(((e.partition, e.bucket), e) for e in entries(by_age) if e.bucket != POSTPONE_BUCKET)
     layout, scan = ScanLayout.of(table), BucketScan(table, sizes, columns, since_millis)
-    for bucket, files in groups.items():
-        for split in layout.splits(scan, bucket, files):
-            yield replace(split, total_buckets=totals[bucket])
+    for bucket, found in buckets.items():
+        totals = {e.total_buckets for e in found}
+        total = totals.pop() if len(totals) == 1 else 0
+        for split in layout.splits(scan, bucket, [e.file for e in found]):
+            yield replace(split, total_buckets=total)
 
 
 def _with_deletions(splits: Iterable[Split], deletions: Mapping[FileKey, Deletion]) -> list[Split]:
     if not deletions:
         return list(splits)
-    found = []
-    for split in splits:
-        theirs = split.own_deletions(deletions)
-        found.append(replace(split, deletions=theirs) if theirs else split)
-    return found
+    return [replace(s, deletions=theirs) if (theirs := s.own_deletions(deletions)) else s for s in splits]
 
 
 def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
@@ -360,3 +345,54 @@ def _finer_than_micros(data_type: DataType) -> bool:
     # pypaimon writes them as nanoseconds, which Spark's reader rejects; Java as INT96.
     times = (t for t in walk(data_type) if isinstance(t, (TimestampType, LocalZonedTimestampType)))
     return any(t.precision > MICROS for t in times)
+
+
+_MAX_INDEX_FILES = 1000
+"""The max number of index files that a plan opens; readers of the other files open theirs."""
+_THREADS = 32
+
+
+def prune_by_indexes(
+    table: Table, splits: Iterable[Split], predicate: Predicate | None, metrics: ScanMetrics
+) -> list[Split]:
+    """The splits without the files that file indexes skip.
+
+    Args:
+        table: the table of the files.
+        splits: the splits.
+        predicate: the condition.
+        metrics: reduced by the skipped files.
+    """
+    before = list(splits)
+    if predicate is None or not IndexFilter(table, predicate).is_of_use:
+        return before
+    merged = [split for split in before if not split.raw]
+    on_keys = conjuncts_on(predicate, table.schema.primary_keys)
+    chooses = engine_of(table.options).selects
+    alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
+    of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
+    after = [split.without(alone, of_keys) for split in before]
+    for old, new in zip(before, after, strict=True):
+        metrics.files_read -= len(old.files) - len(new.files)
+        metrics.bytes_read -= old.size - new.size
+    return [split for split in after if split.files]
+
+
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[FileKey]:
+    """The files without a matching row, by their indexes."""
+    look = IndexFilter(table, predicate)
+    files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
+    opened = 0
+    chosen = []
+    for split, file in files:
+        opened += look.opens(file)
+        if opened <= _MAX_INDEX_FILES or not look.opens(file):
+            chosen.append((split, file))
+
+    def is_unwanted(item: tuple[Split, DataFileMeta]) -> bool:
+        split, file = item
+        rows = look.rows(split.partition, split.bucket, file)
+        return rows is not None and not rows
+
+    answers = map_in_threads(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
+    return frozenset(split.file_key(f) for (split, f), unwanted in zip(chosen, answers, strict=True) if unwanted)

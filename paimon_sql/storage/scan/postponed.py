@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -55,15 +55,22 @@ def with_postponed(splits: Iterable[Split], live: LiveFiles) -> Iterator[Split]:
     """
     postponed = live.entries.filter(pc.equal(live.entries["bucket"], POSTPONE_BUCKET))
     waiting = grouped((e.partition, e.file) for e in entries(postponed))
-    by_bucket: dict[bytes, dict[int, list[Split]]] = {}
-    for split in splits:
-        if split.partition in waiting:
-            by_bucket.setdefault(split.partition, {}).setdefault(split.bucket, []).append(split)
-        else:
-            yield split
-    totals = _totals(live)
-    for partition, files in waiting.items():
-        yield from _merged(partition, sorted(files, key=order), by_bucket.get(partition, {}), totals.get(partition, 1))
+    own, totals = grouped(((s.partition, s.bucket), s) for s in splits), _totals(live)
+    yield from (s for (partition, _), others in own.items() if partition not in waiting for s in others)
+    for partition, unordered in waiting.items():
+        files, total = sorted(unordered, key=order), totals.get(partition, 1)
+        for bucket in range(total):
+            of_bucket = own.get((partition, bucket), [])
+            yield PostponedSplit(
+                partition,
+                bucket,
+                (*(f for split in of_bucket for f in split.files), *files),
+                raw=False,
+                deletions={name: d for split in of_bucket for name, d in split.deletions.items()},
+                bucket_splits=tuple(of_bucket),
+                postponed_files=tuple(files),
+                buckets=total,
+            )
 
 
 def order(file: DataFileMeta) -> tuple[int, str, int]:
@@ -71,24 +78,6 @@ def order(file: DataFileMeta) -> tuple[int, str, int]:
     counters = _COUNTER.findall(file.file_name.partition("-w-")[2])
     number = int(counters[-1]) if counters else 0
     return file.creation_time_millis or 0, file.file_name.rpartition("-w-")[0], number
-
-
-def _merged(
-    partition: bytes, waiting: Sequence[DataFileMeta], by_bucket: Mapping[int, Sequence[Split]], total: int
-) -> Iterator[Split]:
-    for bucket in range(total):
-        own = tuple(by_bucket.get(bucket, ()))
-        files = (*(f for split in own for f in split.files), *waiting)
-        yield PostponedSplit(
-            partition,
-            bucket,
-            files,
-            raw=False,
-            deletions={name: d for split in own for name, d in split.deletions.items()},
-            bucket_splits=own,
-            postponed_files=tuple(waiting),
-            buckets=total,
-        )
 
 
 def _totals(live: LiveFiles) -> dict[bytes, int]:

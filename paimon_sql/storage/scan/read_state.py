@@ -10,18 +10,13 @@ from itertools import pairwise
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
-from paimon_sql.format.options.operations.scan import (
-    SCAN_BUCKET,
-    SCAN_CREATION_TIME_MILLIS,
-    SCAN_FILE_CREATION_TIME_MILLIS,
-    SCAN_MODE,
-)
+from paimon_sql.format.options.operations import scan
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.options.table.partition import RECORD_LEVEL_EXPIRE_TIME
 from paimon_sql.storage.data_files.lsm_tree import reads_compacted
 from paimon_sql.storage.materialized.refresh import SourceState, keeps_rows
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
+from paimon_sql.storage.scan.files_to_read import OTHER_BRANCHES
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
@@ -43,7 +38,7 @@ def snapshot_to_read(table: Table) -> Snapshot | None:
 def depends_on_snapshot_alone(table: Table) -> bool:
     """Whether a read sees all rows of a snapshot: no change range, no min creation time of files, no single bucket."""
     options = table.options
-    some = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_BUCKET)
+    some = (scan.SCAN_CREATION_TIME_MILLIS, scan.SCAN_FILE_CREATION_TIME_MILLIS, scan.SCAN_BUCKET)
     return (
         sees_one_branch(table)
         and not any(options.has(option) for option in some)
@@ -84,7 +79,7 @@ def is_tracked(table: Table) -> bool:
     if any(key in TRAVEL_KEYS | OTHER_BRANCHES or key.startswith(_CHANGES) for key in options):
         return False
     aged = table.options.get(RECORD_LEVEL_EXPIRE_TIME) is not None
-    partly = table.options.has(SCAN_MODE) or table.options.has(SCAN_BUCKET)
+    partly = table.options.has(scan.SCAN_MODE) or table.options.has(scan.SCAN_BUCKET)
     return not aged and not partly and not table.read_optimized
 
 

@@ -123,8 +123,15 @@ class Split:
 
     def own_deletions(self, deletions: Mapping[FileKey, Deletion]) -> dict[str, Deletion]:
         """The deletion vectors of the split's files, by file name."""
-        found = {f.file_name: deletions.get(self.file_key(f)) for f in self.anchors}
-        return {name: deletion for name, deletion in found.items() if deletion is not None}
+        return deletions_in(deletions, (self.partition, self.bucket), self.anchors)
+
+
+def deletions_in(
+    deletions: Mapping[FileKey, Deletion], bucket: tuple[bytes, int], files: Iterable[DataFileMeta]
+) -> dict[str, Deletion]:
+    """The deletion vectors of files of a partition's bucket, by file name."""
+    found = {f.file_name: deletions.get((*bucket, f.file_name)) for f in files}
+    return {name: deletion for name, deletion in found.items() if deletion is not None}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ truncated strings; a file with merged or deleted rows counts for fewer rows, one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
@@ -28,12 +28,11 @@ from paimon_sql.format.metadata.index_manifest import IndexManifestEntry, KeyRan
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, is_floating, is_ordered
-from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import LiveFiles, deletions_of, partition_stats
+from paimon_sql.storage.data_files.live_files import LiveFiles, deletions_of
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.scan.global_index.entries import changed_since, covered, meta_of, of_another_type
+from paimon_sql.storage.scan.global_index.entries import changed_since, covered, meta_of
 from paimon_sql.storage.scan.global_index.lookup import (
     bitmap_of_ranges,
     ranges_of,
@@ -41,6 +40,7 @@ from paimon_sql.storage.scan.global_index.lookup import (
     search_index,
     usable_entries,
 )
+from paimon_sql.storage.scan.layout import column_stats
 from paimon_sql.storage.scan.split import FileKey, Split
 from paimon_sql.storage.table.table import Table
 
@@ -77,15 +77,9 @@ class TopN:
         return is_ordered(kind) and not is_floating(kind)
 
 
-@dataclass(frozen=True)
-class First:
-    """The splits that can hold the first rows, and a condition that all these rows satisfy, if one is known."""
-
-    splits: list[Split]
-    condition: Predicate | None = None
-
-
-def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence[Split]) -> First:
+def splits_with_first(
+    table: Table, top: TopN, live: LiveFiles, splits: Sequence[Split]
+) -> tuple[list[Split], Predicate | None]:
     """Skip files and groups of files that cannot hold one of the first rows.
 
     Args:
@@ -93,8 +87,13 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
         top: the wanted rows; statistics bound its column.
         live: all files of the splits, without rows that a predicate drops; its metrics are reduced by skipped files.
         splits: the splits.
+
+    Returns:
+        The splits that can hold the first rows, and a condition that all these rows satisfy, if one is known.
     """
-    stats, numbers = _stats(table, top, live)
+    stats = column_stats(table, live.entries, top.column)
+    places = zip(*(live.entries[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True)
+    numbers: dict[FileKey, int] = {place: i for i, place in enumerate(places)}
     sure = np.zeros(len(numbers), np.int64)
     rows = stats.row_count.to_numpy(zero_copy_only=False).astype(np.int64)
     for split in splits:
@@ -106,7 +105,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
                 sure[at] = 0 if deleted is None else rows[at] - deleted - (file.delete_row_count or 0)
     wanted, condition = wanted_files(top, stats, sure)
     if wanted.all():
-        return First(list(splits), condition)
+        return list(splits), condition
     unwanted = frozenset(place for place, at in numbers.items() if not wanted[at])
     by_key = top.column in table.schema.primary_keys
     chooses = by_key or engine_of(table.options).selects
@@ -117,16 +116,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
         live.metrics.bytes_read -= split.size - rest.size
         if rest.files:
             found.append(rest)
-    return First(found, condition)
-
-
-def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[FileKey, int]]:
-    """The statistics of the column in each file, and the index of each file in them."""
-    entries, name = live.entries, top.column
-    of_partitions = name in table.schema.partition_keys
-    stats = (partition_stats if of_partitions else FileLayout.of(table).column_stats)(table, entries, name)
-    places = zip(*(entries[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True)
-    return stats, {place: i for i, place in enumerate(places)}
+    return found, condition
 
 
 def wanted_files(top: TopN, stats: ColumnStats, sure: Longs) -> tuple[npt.NDArray[np.bool_], Predicate | None]:
@@ -196,15 +186,13 @@ def first_rows(table: Table, snapshot: Snapshot | None, files: pa.Table, top: To
         top: the wanted rows.
     """
     field = table.schema.field(top.column)
-    of_column = [e for e in usable_entries(table, snapshot, files, [field]) if e.file.index_type == BTree.name]
+    entries = [e for e in usable_entries(table, snapshot, files, [field]) if e.file.index_type == BTree.name]
     # 0.0 and -0.0 are two keys but one value: a second column of the order decides between them.
-    if not of_column or (KeyType(field.type).is_float and not top.alone):
+    if not entries or (KeyType(field.type).is_float and not top.alone):
         return None
-    wrong = of_another_type(table, of_column, field)
-    entries = [e for e in of_column if e.file.file_name not in wrong]
     deleted = [d.range.cardinality for d in deletions_of(table, snapshot).values()]
     wanted = top.limit + sum(d or 0 for d in deleted)
-    if not entries or None in deleted or wanted > _MAX_ROWS:
+    if None in deleted or wanted > _MAX_ROWS:
         return None
     everything, known = rows_of_files(files), bitmap_of_ranges(covered(entries))
     changed = reduce(or_, map(bitmap_of_ranges, changed_since(table, files, entries, field.id).values()), BitMap64())
@@ -241,7 +229,7 @@ class _Search:
             return None  # a key range in the manifest is corrupt
         found, bound = BitMap64(), None
         for begin, entry in positions:
-            if bound is not None and begin > bound:
+            if bound is not None and bound < begin:
                 break  # this file and the following ones begin after enough rows
             answer = search_index(self.table, self.field, KINDS[BTree.name], entry, partial(self._first, entry))
             if answer is None:
@@ -300,6 +288,3 @@ class _Position:
         if self.part != other.part or self.part != 1:
             return self.part < other.part
         return bool(self.key > other.key if self.descending else self.key < other.key)
-
-    def __gt__(self, other: _Position) -> bool:
-        return other < self

@@ -20,7 +20,6 @@ from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.row_preparation import RowKindReader
-from paimon_sql.storage.write.writers import check_keys
 
 Numbers: TypeAlias = npt.NDArray[np.integer]
 Rows = TypeVar("Rows", bound="DistributedRows")
@@ -129,7 +128,7 @@ def merged_locally(table: Table, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.
     """
     schema, capacity = table.schema, table.options.get(LOCAL_MERGE_BUFFER_SIZE)
     engine = merge_engine(schema)
-    kinds = RowKindReader(table, engine)
+    kinds = RowKindReader(table)
     # A key without partition columns may have a row in each partition.
     keys = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
     by = RowOrder(keys, tuple(sequence_fields(schema.options)))
@@ -142,7 +141,6 @@ def merged_locally(table: Table, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.
             yield from engine.merge(Window(buffered, *by.sort(buffered))).to_batches()
 
     for batch in rows:
-        check_keys(table, batch)
         buffer.append(engine.prepare(kinds.given(batch)))
         if sum(b.nbytes for b in buffer) >= capacity:
             yield from merged()

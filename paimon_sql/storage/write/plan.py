@@ -8,8 +8,7 @@ from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.base import WriteState
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import WriteState, bucket_mode
 from paimon_sql.storage.write.row_preparation import refuse_managed
 from paimon_sql.storage.write.task import WriteLayout, WriteTask
 

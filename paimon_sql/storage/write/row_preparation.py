@@ -19,7 +19,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.storage.columns.blobs_and_vectors import descriptor_columns, managed_by_key, view_columns
 from paimon_sql.storage.expressions.kernels.conform import conform
-from paimon_sql.storage.merge.engines.base import MergeEngine
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.table.table import Table
 
 _MILLIS = 3
@@ -111,17 +111,12 @@ _SHORT = pa.array([kind.short for kind in RowKind], pa.string())
 
 
 class RowKindReader:
-    """Adds row kinds to batches, and drops the rows that the table's options ignore.
+    """Adds row kinds to batches of a primary-key table, and drops the rows that its options ignore."""
 
-    Args:
-        table: the table.
-        engine: its merge engine, which may reject kinds.
-    """
-
-    def __init__(self, table: Table, engine: MergeEngine) -> None:
+    def __init__(self, table: Table) -> None:
         options = TableOptions(table.schema.options)
-        self._name = table.name
-        self._engine = engine
+        self._name, self._keys = table.name, table.schema.primary_keys
+        self._engine = merge_engine(table.schema)
         self._column = options.get(ROWKIND_FIELD)
         self._ignored = [RowKind.UPDATE_BEFORE] if options.get(IGNORE_UPDATE_BEFORE) else []
         if options.get(IGNORE_DELETE):
@@ -133,8 +128,15 @@ class RowKindReader:
         If the batch has this column already, the option ``rowkind.field`` has no effect.
 
         Raises:
-            ConstraintViolationError: a value of the row kind column is not a kind, or the merge engine rejects a kind.
+            ConstraintViolationError: a key column holds a null, a value of the row kind column is not a kind, or the
+                merge engine rejects a kind.
         """
+        for name in self._keys:
+            if rows.column(name).null_count:
+                raise ConstraintViolationError(
+                    f"{self._name}: column {name} of the primary key is null in a row.",
+                    remedy="Leave such rows out, or give them a value.",
+                )
         if VALUE_KIND.name not in rows.schema.names:
             rows = rows.append_column(VALUE_KIND.name, self._kinds_of(rows))
         kinds = rows.column(VALUE_KIND.name).to_numpy(zero_copy_only=False)

@@ -19,13 +19,8 @@ from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_PREFIX,
 )
 from paimon_sql.format.options.operations.write import WRITE_BUFFER_SIZE
-from paimon_sql.format.options.table import data_file
+from paimon_sql.format.options.table import data_file, index
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.options.table.index import (
-    FILE_INDEX_IN_MANIFEST_THRESHOLD,
-    VECTOR_FILE_FORMAT,
-    VECTOR_TARGET_FILE_SIZE,
-)
 from paimon_sql.format.options.table.row_tracking import BLOB_TARGET_FILE_SIZE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import TRACKED, key_value_fields
@@ -68,10 +63,8 @@ class WriteSettings:
         default = _KEYED_TARGET if self._schema.has_key else _APPEND_TARGET
         return self._options.get(data_file.TARGET_FILE_SIZE) or default
 
-    @cached_property
-    def max_file_rows(self) -> int:
-        """The number of rows at which a data file of new rows is closed; does not apply to compactions."""
-        return self._options.get(data_file.TARGET_FILE_ROW_NUM)
+    max_file_rows = _option(data_file.TARGET_FILE_ROW_NUM)
+    """The number of rows at which a data file of new rows is closed; does not apply to compactions."""
 
     buffer_size = _option(WRITE_BUFFER_SIZE)
     """The max bytes that a writer buffers in memory."""
@@ -128,7 +121,7 @@ class WriteSettings:
         """The file indexes to build."""
         return tuple(declared_indexes(self._options))
 
-    max_manifest_index_bytes = _option(FILE_INDEX_IN_MANIFEST_THRESHOLD)
+    max_manifest_index_bytes = _option(index.FILE_INDEX_IN_MANIFEST_THRESHOLD)
     """The max bytes of file indexes that are stored in the manifest."""
 
     @cached_property
@@ -222,14 +215,14 @@ class VectorSettings(ColumnSettings):
 
     @cached_property
     def target_file_size(self) -> int:
-        return self._options.get(VECTOR_TARGET_FILE_SIZE) or WriteSettings(self._schema).target_file_size
+        return self._options.get(index.VECTOR_TARGET_FILE_SIZE) or WriteSettings(self._schema).target_file_size
 
     @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:
         return ()
 
     def file_format(self, level: int) -> str:
-        return (self._options.get(VECTOR_FILE_FORMAT) or super().file_format(level)).lower()
+        return (self._options.get(index.VECTOR_FILE_FORMAT) or super().file_format(level)).lower()
 
 
 class ChangelogSettings(WriteSettings):

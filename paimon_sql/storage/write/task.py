@@ -21,7 +21,7 @@ from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.partitions import Router, conform_batch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.distribution import Rows, by_bucket
-from paimon_sql.storage.write.files.rolling import aborted_on_error
+from paimon_sql.storage.write.rolling import aborted_on_error
 from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
 from paimon_sql.storage.write.settings import TrackedSettings
 from paimon_sql.storage.write.writers import AppendWriter, KeyValueWriter, Target

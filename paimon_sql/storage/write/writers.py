@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
 from paimon_sql.format.schema.system_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
@@ -21,7 +21,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.partitions import UNAWARE, Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error
+from paimon_sql.storage.write.rolling import RollingWriter, aborted_on_error
 from paimon_sql.storage.write.row_preparation import RowKindReader
 from paimon_sql.storage.write.settings import ChangelogSettings, FileNamer, WriteSettings
 
@@ -29,30 +29,26 @@ Target = tuple[bytes, int]
 """A partition, serialized, and a bucket."""
 
 
+@dataclass(eq=False)
 class BucketBuffers:
     """Buffers batches by partition and bucket.
 
     When the buffers exceed the capacity, the largest are flushed until half of it is free. With a portion, a bucket is
     also flushed as soon as it reaches it.
 
-    Args:
+    Attributes:
         capacity: the max bytes of all buffers.
-        flush: receives a bucket's rows; it must not keep them.
-        relieve: receives the rows that exceed the capacity, instead of ``flush``.
+        receiver: receives a bucket's rows; it must not keep them.
+        relief: receives the rows that exceed the capacity, instead of ``receiver``.
         portion: the bytes of a bucket's rows at which it is flushed.
     """
 
-    def __init__(
-        self,
-        capacity: int,
-        flush: Callable[[Target, pa.Table], None],
-        relieve: Callable[[Target, pa.Table], None] | None = None,
-        portion: int | None = None,
-    ) -> None:
-        self._capacity = capacity
-        self._flush = flush
-        self._relieve_by = relieve or flush
-        self._portion = portion
+    capacity: int
+    receiver: Callable[[Target, pa.Table], None]
+    relief: Callable[[Target, pa.Table], None] | None = None
+    portion: int | None = None
+
+    def __post_init__(self) -> None:
         self._batches: dict[Target, list[pa.RecordBatch]] = {}
         self._sizes: dict[Target, int] = {}
         self._total = 0
@@ -63,21 +59,21 @@ class BucketBuffers:
         self._batches.setdefault(target, []).append(rows)
         self._sizes[target] = self._sizes.get(target, 0) + size
         self._total += size
-        if self._portion is not None and self._sizes[target] >= self._portion:
-            self._flush_to(target, self._flush)
-        elif self._total > self._capacity:
+        if self.portion is not None and self._sizes[target] >= self.portion:
+            self._flush_to(target, self.receiver)
+        elif self._total > self.capacity:
             self._relieve()
 
     def flush(self) -> None:
         """Flush all buckets, in the order of their first rows."""
         for target in list(self._batches):
-            self._flush_to(target, self._flush)
+            self._flush_to(target, self.receiver)
 
     def _relieve(self) -> None:
         for target in sorted(self._sizes, key=lambda t: -self._sizes[t]):
-            if self._total <= self._capacity // 2:
+            if self._total <= self.capacity // 2:
                 break
-            self._flush_to(target, self._relieve_by)
+            self._flush_to(target, self.relief or self.receiver)
         # The rest is often a few rows sliced from a batch, and would keep all of the batch in memory.
         for target, batches in self._batches.items():
             rows = pa.Table.from_batches(batches)
@@ -242,7 +238,7 @@ class KeyValueWriter:
         self._changelog = ChangelogSettings(table.schema) if self._producer.from_input else None
         self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
-        self._kinds = RowKindReader(table, self._engine)
+        self._kinds = RowKindReader(table)
         self._order = RowOrder(table.schema.trimmed_primary_keys, tuple(sequence_fields(table.schema.options)))
         self._spilled = SpilledRuns(table.options)
         # Generations of rows that must not be merged with each other are written without a spill.
@@ -257,7 +253,6 @@ class KeyValueWriter:
         Raises:
             ConstraintViolationError: a key column holds a null, or the merge engine rejects a row kind.
         """
-        check_keys(self._table, batch)
         self.write_stored(self._engine.prepare(self._kinds.given(batch)))
 
     def write_stored(self, batch: pa.RecordBatch) -> None:
@@ -352,17 +347,3 @@ def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
     """Merged rows with the columns of a data file, in its order; key columns are copies of value columns."""
     present, names = rows.column_names, [f.name for f in settings.stored_fields]
     return pa.table({name: rows[name if name in present else name.removeprefix(KEY_PREFIX)] for name in names})
-
-
-def check_keys(table: Table, batch: pa.RecordBatch) -> None:
-    """Check that each row has a key.
-
-    Raises:
-        ConstraintViolationError: a key column holds a null.
-    """
-    for name in table.schema.primary_keys:
-        if batch.column(name).null_count:
-            raise ConstraintViolationError(
-                f"{table.name}: column {name} of the primary key is null in a row.",
-                remedy="Leave such rows out, or give them a value.",
-            )

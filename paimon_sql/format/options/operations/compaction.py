@@ -136,7 +136,7 @@ CLUSTERING_STRATEGY = option.choice(
     "auto",
     "How rows are ordered; auto decides by the number of columns.",
     ("auto", "order", "zorder", "hilbert"),
-    registry="paimon_sql.storage.write.clustering.registry:LAYOUTS.keys",
+    registry="paimon_sql.storage.write.clustering.clustering:LAYOUTS.keys",
     alternatives=("sink.clustering.strategy",),
 )
 CLUSTERING_INCREMENTAL = option.boolean(

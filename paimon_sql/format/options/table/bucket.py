@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.discovery import registered
 from paimon_sql.format.options import values as option
 
-_MODES = "paimon_sql.storage.write.buckets.registry:special_numbers"
+_MODES = "paimon_sql.storage.write.buckets.base:special_numbers"
 
 
 def _bucket_number(value: int) -> str | None:

@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.storage.expressions.predicates import In, Predicate, all_of
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 
 _BLOOM_FILTERS = "spark.sql.optimizer.runtime.bloomFilter.enabled"
 _MIN_BLOOM_FILTER_BYTES = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"

@@ -19,7 +19,7 @@ from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
-from paimon_sql.storage.format_tables.registration import measured, report_figures
+from paimon_sql.storage.format_tables.partitions import report_measured
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
@@ -49,7 +49,7 @@ def analyze_partitions(statement: AnalyzeTable, table: FormatTable, context: Sta
         raise NoSuchPartitionError(
             f"{table.name} has no partition {text}.", name=text, remedy=f"SHOW PARTITIONS {table.name} lists them."
         )
-    report_figures(table, measured(table, chosen, rows=not statement.noscan))
+    report_measured(table, chosen, rows=not statement.noscan)
 
 
 def _leading_values(statement: AnalyzeTable, table: FormatTable, context: StatementContext) -> str:

@@ -25,7 +25,7 @@ from paimon_sql.storage.commit.partition_registration import relist
 from paimon_sql.storage.expressions.predicates import Or, Predicate
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
 from paimon_sql.storage.format_tables.changes import drop_partitions
-from paimon_sql.storage.format_tables.registration import repair
+from paimon_sql.storage.format_tables.partitions import repair
 from paimon_sql.storage.table.table import Table
 
 

@@ -23,7 +23,8 @@ from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
-from paimon_sql.storage.format_tables.changes import Replaced, discard, publish, staging_folder
+from paimon_sql.storage.format_tables.changes import discard, publish, staging_folder
+from paimon_sql.storage.staging.proposal import Overwrite
 
 _SOURCES = f"{EXECUTION}.datasources"
 _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
@@ -48,7 +49,7 @@ class FormatWriteBuilder(Proxy):
         self.session = session
         self._struct = info.schema()
         check_table(session, table)
-        self._replaced: Replaced | None = None
+        self._replaced: Overwrite | None = None
 
     def build(self) -> FormatWrite:
         return FormatWrite(self.session, self.table, self._struct, self._replaced, self._staged)
@@ -60,19 +61,19 @@ class FormatWriteBuilder(Proxy):
         raise UnsupportedError(f"{self.table.name} is a format table, which does not support streaming writes.")
 
     def truncate(self) -> FormatWriteBuilder:
-        self._replaced = Replaced()
+        self._replaced = Overwrite()
         return self
 
     def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
     def overwrite(self, filters: Sequence[ConnectorExpression]) -> FormatWriteBuilder:
-        self._replaced = Replaced(partition_condition(self.table, filters))
+        self._replaced = Overwrite(partition_condition(self.table, filters))
         return self
 
     def overwriteDynamicPartitions(self) -> FormatWriteBuilder:
         # A table without partition columns is one partition, so an overwrite replaces all rows.
-        self._replaced = Replaced(dynamic=bool(self.table.partition_fields))
+        self._replaced = Overwrite(dynamic=bool(self.table.partition_fields))
         return self
 
     class Java:
@@ -87,7 +88,7 @@ class FormatWrite(WriteInterface):
         session: JvmSession,
         table: FormatTable,
         struct: StructType,
-        replaced: Replaced | None,
+        replaced: Overwrite | None,
         staged: list[str] | None,
     ) -> None:
         super().__init__(session.jvm)

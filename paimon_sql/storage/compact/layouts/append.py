@@ -7,49 +7,28 @@ only consecutive files are packed (spec: Append Table, Compaction).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.operations.compaction import (
-    COMPACTION_DELETE_RATIO_THRESHOLD,
-    COMPACTION_MIN_FILE_NUM,
-    COMPACTION_SMALL_FILE_RATIO,
-)
+from paimon_sql.format.options.operations import compaction
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.compact.compaction import CompactLayout, PlannedCompaction, Run, Scope, run_tasks, touched_files
-from paimon_sql.storage.compact.layouts.bucket_files import BucketTask, by_bucket
-from paimon_sql.storage.compact.layouts.clustered import cluster_tasks, plan_clustering
+from paimon_sql.storage.compact.layouts.clustered import BucketTask, by_bucket, cluster_tasks, plan_clustering
 from paimon_sql.storage.data_files.live_files import Deletion, live_files
 from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage, compact_changes
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.clustering.clustering import clusters
-from paimon_sql.storage.write.files.rolling import write_all
 from paimon_sql.storage.write.settings import WriteSettings
 
 _FEW = 3
 """The min number of files for a full compaction of a bucket, as in Apache Paimon."""
 
 
-@dataclass(frozen=True)
-class AppendCompactTask(BucketTask):
-    """Packs some files of a bucket."""
-
-    def run(self) -> CommitMessage:
-        """Write the new files, which take effect with the commit; on an error they are deleted."""
-        moved = self.moved
-        writer = moved.writer(source=FileSource.COMPACT, first_sequence=moved.files[0].min_sequence_number)
-        after = tuple(write_all(writer, moved.rows()))
-        return CommitMessage(
-            moved.partition, moved.bucket, moved.total_buckets, compact_before=moved.files, compact_after=after
-        )
-
-
-def plan_append_compaction(table: Table, base: Snapshot | None, *, full: bool, scope: Scope) -> list[AppendCompactTask]:
+def plan_append_compaction(table: Table, base: Snapshot | None, *, full: bool, scope: Scope) -> list[BucketTask]:
     """Plan the compaction of an append table.
 
     Args:
@@ -74,9 +53,7 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
     return [*messages, *(m.with_compacted_indexes() for m in drop_vectors(table, base, replaced))]
 
 
-def _tasks(
-    table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool
-) -> list[AppendCompactTask]:
+def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool) -> list[BucketTask]:
     packing = _Packing(table)
     tasks = []
     packs: Iterable[list[DataFileMeta]]
@@ -86,7 +63,7 @@ def _tasks(
         else:
             all_files = list(packing.whole(bucket.files, bucket.deletions)) if full else []
             packs = all_files or packing.neighbours(bucket.files)
-        tasks += [AppendCompactTask(bucket.select(pack)) for pack in packs]
+        tasks += [bucket.select(pack) for pack in packs]
     return tasks
 
 
@@ -99,9 +76,9 @@ class _Packing:
     def __init__(self, table: Table) -> None:
         options = table.options
         self._target = WriteSettings(table.schema).target_file_size
-        self._small = self._target * options.get(COMPACTION_SMALL_FILE_RATIO)
-        self._min_files = options.get(COMPACTION_MIN_FILE_NUM)
-        self._max_delete_ratio = options.get(COMPACTION_DELETE_RATIO_THRESHOLD)
+        self._small = self._target * options.get(compaction.COMPACTION_SMALL_FILE_RATIO)
+        self._min_files = options.get(compaction.COMPACTION_MIN_FILE_NUM)
+        self._max_delete_ratio = options.get(compaction.COMPACTION_DELETE_RATIO_THRESHOLD)
         self._open_cost = options.get(SOURCE_SPLIT_OPEN_FILE_COST)
 
     def unordered(
@@ -173,6 +150,6 @@ class AppendCompactions(CompactLayout):
         plan = plan_clustering if clusters(table) else plan_append_compaction
         tasks = plan(table, base, full=full, scope=scope)
         return PlannedCompaction(
-            [f for task in tasks for f in task.moved.files],
+            [f for task in tasks for f in task.files],
             lambda executor: with_vectors(table, base, run_tasks(table, executor, tasks)),
         )

@@ -7,11 +7,7 @@ from functools import partial
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.operations.scan import (
-    CHAIN_TABLE_ENABLED,
-    SCAN_FALLBACK_DELTA_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
-)
+from paimon_sql.format.options.operations import scan
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
@@ -22,13 +18,12 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.readers.splits import with_inserts
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns
-from paimon_sql.storage.scan.branches.files_to_read import ChainFiles, chained_partitions
+from paimon_sql.storage.scan.files_to_read import BranchFiles, ChainFiles, check_columns
 from paimon_sql.storage.scan.split import SPLIT_BYTES, Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation, overwritten
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.rolling import aborted_on_error
+from paimon_sql.storage.write.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter
 
 
@@ -78,8 +73,8 @@ def chain_to_compact(table: Table) -> Chain:
     if chain is None:
         raise UnsupportedError(
             f"{table.name} is not a chain table with its branches.",
-            remedy=f"Set '{CHAIN_TABLE_ENABLED.key}', '{SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
-            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and specify the table itself.",
+            remedy=f"Set '{scan.CHAIN_TABLE_ENABLED.key}', '{scan.SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
+            f" '{scan.SCAN_FALLBACK_DELTA_BRANCH.key}', and specify the table itself.",
         )
     return chain
 
@@ -99,8 +94,8 @@ def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -
     """
     found = []
     for branch, option in (
-        (chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH),
-        (chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH),
+        (chain.snapshots(), scan.SCAN_FALLBACK_SNAPSHOT_BRANCH),
+        (chain.deltas(), scan.SCAN_FALLBACK_DELTA_BRANCH),
     ):
         check_columns(chain.table, branch, option.key)
         latest = branch.snapshots.latest()
@@ -109,8 +104,7 @@ def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -
     whole, delta_partitions = (frozenset(branch.live.partitions) for branch in found)
     if whole and not overwrite:
         return ChainCompaction(snapshots.table, [], frozenset(), whole, skipped=True)
-    chained = chained_partitions(chain, snapshots, deltas, sorted(delta_partitions))
-    splits = ChainFiles([], snapshots, deltas, chained).splits(SPLIT_BYTES, None)
+    splits = ChainFiles.of(chain, snapshots, deltas, sorted(delta_partitions)).splits(SPLIT_BYTES, None)
     tasks = [ChainCompactionTask(snapshots.table, split) for split in splits]
     return ChainCompaction(snapshots.table, tasks, delta_partitions if tasks else frozenset(), whole, skipped=False)
 

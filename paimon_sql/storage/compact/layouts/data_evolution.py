@@ -22,34 +22,29 @@ from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import COMPACTION_MIN_FILE_NUM
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
-from paimon_sql.format.options.table.row_tracking import (
-    BLOB_AS_DESCRIPTOR,
-    BLOB_COMPACTION_ENABLED,
-    DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
-)
+from paimon_sql.format.options.table import row_tracking
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
-from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Run, Scope, run_tasks
-from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Scope, run_tasks
+from paimon_sql.storage.data_files.file_groups import groups_of_files, is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import (
     BucketedGroup,
     Deletion,
     bucketed_groups_of,
     deletions_of,
+    grouped,
     live_files,
 )
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
 from paimon_sql.storage.read.blobs import BlobColumn
-from paimon_sql.storage.read.readers.data_evolution import read_group
-from paimon_sql.storage.row_level.columns import row_range
+from paimon_sql.storage.read.readers.data_evolution import GroupReader
+from paimon_sql.storage.row_level.columns import column_ids, row_range
 from paimon_sql.storage.row_level.vectors import change_vectors
-from paimon_sql.storage.scan.split import pack
+from paimon_sql.storage.scan.global_index.entries import global_entries
+from paimon_sql.storage.scan.split import deletions_in, pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
-from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.rolling import BlobColumnWriter, RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, WriteSettings
 
 
@@ -113,34 +108,28 @@ class DataEvolutionTask:
         """Whether vector files are the newest files of the same columns in all groups, so that they can remain."""
         vector_columns = [self._vector_columns(bucketed.group.files) for bucketed in self.groups]
         others = (f for f in self._all_files if not is_dedicated(f.file_name))
-        return len(set(vector_columns)) == 1 and not any(vector_columns[0] & self._columns_of(file) for file in others)
+        held_by_others = (vector_columns[0] & column_ids(self.table, file) for file in others)
+        return len(set(vector_columns)) == 1 and not any(held_by_others)
 
     def _vector_columns(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
         """The ids of the columns of vector files."""
         vectors = (f for f in files if is_dedicated(f.file_name) and not is_blob_file(f.file_name))
-        return frozenset().union(*map(self._columns_of, vectors))
-
-    def _columns_of(self, file: DataFileMeta) -> frozenset[int]:
-        return frozenset(f.id for f in stored_fields(self.table.schemas.get(file.schema_id), file))
+        return frozenset().union(*(column_ids(self.table, file) for file in vectors))
 
     def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # The writer gets blob descriptors and copies the blobs in chunks, never in memory as a whole.
-        table = self.table.with_options({BLOB_AS_DESCRIPTOR.key: "true"})
+        table = self.table.with_options({row_tracking.BLOB_AS_DESCRIPTOR.key: "true"})
         for bucketed in self.groups:
             deletion = self.deletions.get(bucketed.group.anchor.file_name) if self.renumbers else None
-            read = read_group(table, bucketed.partition, bucketed.bucket, bucketed.group, columns, deletion=deletion)
-            yield from (rows for _, rows in read if rows.num_rows)
+            reader = GroupReader(table, bucketed.partition, bucketed.bucket, bucketed.group)
+            yield from (rows for _, rows in reader.read(columns, deletion=deletion) if rows.num_rows)
 
     def _with_row_ids(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
         """The new file with the row ids and the range of sequence numbers of the replaced files."""
-        before = self.files
         assert file.row_count == sum(bucketed.group.row_count for bucketed in self.groups)
         has_all_columns = len(columns) == len(self.table.schema.names)
         return replace(
-            file,
-            first_row_id=self.groups[0].group.first_row_id,
-            min_sequence_number=min(f.min_sequence_number for f in before),
-            max_sequence_number=max(f.max_sequence_number for f in before),
+            _in_place_of(self.files, file, self.groups[0].group.first_row_id),
             write_cols=None if has_all_columns else tuple(columns),
             value_stats_cols=None
             if has_all_columns and len(file.value_stats_cols or ()) == len(columns)
@@ -169,8 +158,8 @@ def plan_data_evolution_compaction(
     Raises:
         InvalidOptionError: the table's options require compactions that change row ids.
     """
-    if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
-        key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
+    if table.options.get(row_tracking.DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
+        key = row_tracking.DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
         raise InvalidOptionError(
             f"'{key}' = 'true' is no longer supported: compactions keep row ids.",
             key=key,
@@ -186,7 +175,7 @@ def plan_data_evolution_compaction(
             merges = len(task.files) >= max(min_files, 2)
             if merges:
                 tasks.append(task)
-            if table.options.get(BLOB_COMPACTION_ENABLED):
+            if table.options.get(row_tracking.BLOB_COMPACTION_ENABLED):
                 for groups in [packed] if merges else [[group] for group in packed]:
                     tasks += plan_blob_compaction(table, groups)
     return tasks
@@ -209,12 +198,17 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
     ]
 
 
+def _in_place_of(replaced: Sequence[DataFileMeta], file: DataFileMeta, first_row_id: int) -> DataFileMeta:
+    """A new file with row ids, and with the range of sequence numbers of the replaced files."""
+    low, high = min(f.min_sequence_number for f in replaced), max(f.max_sequence_number for f in replaced)
+    return replace(file, first_row_id=first_row_id, min_sequence_number=low, max_sequence_number=high)
+
+
 def _task(
     table: Table, groups: Sequence[BucketedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
 ) -> DataEvolutionTask:
-    keys = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
-    vectors = {name: deletions[key] for name, key in keys.items() if key in deletions}
-    return DataEvolutionTask(table, tuple(groups), vectors)
+    bucket = groups[0].partition, groups[0].bucket
+    return DataEvolutionTask(table, tuple(groups), deletions_in(deletions, bucket, (p.group.anchor for p in groups)))
 
 
 def _runs(groups: Sequence[BucketedGroup]) -> Iterator[list[BucketedGroup]]:
@@ -245,45 +239,28 @@ def run_evolved(
     """
     with StagedFiles(table) as staged:
         messages = staged.own(run_tasks(table, executor, tasks))
-        found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+        # Deletion vectors move to new files, or are dropped with their rows; so are indexes of rows with new ids.
+        vectors: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+        renumbered: set[bytes] = set()
+        for task, message in zip(tasks, messages, strict=True):
+            if not isinstance(task, DataEvolutionTask):
+                continue
+            if task.renumbers:
+                renumbered.add(message.partition)
+            if task.deletions:
+                changed = vectors.setdefault((message.partition, message.bucket, message.total_buckets), {})
+                changed |= dict.fromkeys(task.deletions)
+                if not task.renumbers:
+                    changed[message.compact_after[0].file_name] = task.moved_vector(table)
+        moved = [m.with_compacted_indexes() for m in change_vectors(table, base, vectors)]
+        stale = [e for e in global_entries(table, base) if e.partition in renumbered] if renumbered else []
+        dropped = [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
         staged.release_all()
-        return found
-
-
-def _without_indexes(
-    table: Table, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
-) -> list[CommitMessage]:
-    """The messages that delete the global indexes of partitions in which rows get new ids."""
-    partitions = {task.groups[0].partition for task in tasks if isinstance(task, DataEvolutionTask) and task.renumbers}
-    stale = indexes_of_partitions(table, base, partitions) if partitions else []
-    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
-
-
-def _with_moved_vectors(
-    table: Table,
-    base: Snapshot | None,
-    tasks: Sequence[DataEvolutionTask | BlobTask],
-    messages: Sequence[CommitMessage],
-) -> list[CommitMessage]:
-    """The messages of the tasks, and those that move deletion vectors to new files, or drop those of dropped rows."""
-    by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
-    for task, message in zip(tasks, messages, strict=True):
-        if not isinstance(task, DataEvolutionTask) or not task.deletions:
-            continue
-        changed = by_bucket.setdefault((message.partition, message.bucket, message.total_buckets), {})
-        changed |= dict.fromkeys(task.deletions)
-        if not task.renumbers:
-            changed[message.compact_after[0].file_name] = task.moved_vector(table)
-    return [*messages, *(m.with_compacted_indexes() for m in change_vectors(table, base, by_bucket))]
+        return [*messages, *moved, *dropped]
 
 
 class GroupCompactions(CompactLayout):
     """Compactions of tables with data evolution, on demand only."""
-
-    def plan_due(
-        self, table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None, planned_on: Snapshot | None
-    ) -> Run:
-        return lambda executor: []
 
     def plan_compaction(
         self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, is_explicit: bool
@@ -323,31 +300,18 @@ class BlobTask:
         partition, bucket = self.place.partition, self.place.bucket
         first, end = _first(self.files[0]), max(map(_end, self.files))
         # Blobs are copied from their files in chunks, and are never in memory as a whole.
-        column = BlobColumn(
-            self.table, partition, bucket, self.field, first, end - first, self.files, as_descriptors=True
-        )
-        settings = WriteSettings(self.table.schema)
+        table, settings = self.table, WriteSettings(self.table.schema)
+        column = BlobColumn(table, partition, bucket, self.field, first, end - first, self.files, as_descriptors=True)
+        namer, source = FileNamer(settings.file_prefix), FileSource.COMPACT
+        place = (partition, bucket)
         writer = BlobColumnWriter(
-            self.table,
-            settings,
-            self.field,
-            partition,
-            bucket,
-            namer=FileNamer(settings.file_prefix),
-            source=FileSource.COMPACT,
-            target=sys.maxsize,
-            copies=True,
+            table, settings, self.field, *place, namer=namer, source=source, target=sys.maxsize, copies=True
         )
         with aborted_on_error(writer):
             for _, values in column.stretches(None):
                 writer.write(values.column(0))
             (file,) = writer.finish()
-        file = replace(
-            file,
-            first_row_id=first,
-            min_sequence_number=min(f.min_sequence_number for f in self.files),
-            max_sequence_number=max(f.max_sequence_number for f in self.files),
-        )
+        file = _in_place_of(self.files, file, first)
         return CommitMessage(
             partition, bucket, self.place.total_buckets, compact_before=self.files, compact_after=(file,)
         )
@@ -376,7 +340,7 @@ def plan_blob_compaction(table: Table, groups: Sequence[BucketedGroup]) -> list[
 def _packed(files: Sequence[DataFileMeta], target: int) -> Iterator[list[DataFileMeta]]:
     """Group files, given in the order of their rows, into those that are merged."""
     pending: list[DataFileMeta] = []
-    for same_rows in _of_same_rows(files):
+    for same_rows in grouped(zip(groups_of_files(files), files, strict=True)).values():
         has_gap = pending and _first(same_rows[0]) != max(map(_end, pending))
         big = len(same_rows) == 1 and same_rows[0].file_size >= target
         if has_gap or big or sum(f.file_size for f in pending) >= target:
@@ -389,20 +353,6 @@ def _packed(files: Sequence[DataFileMeta], target: int) -> Iterator[list[DataFil
             pending = [*pending, *same_rows]
     if len(pending) >= _MIN_FILES:
         yield pending
-
-
-def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
-    """Group files that have rows in common."""
-    same_rows: list[DataFileMeta] = []
-    end = -1
-    for file in files:
-        if same_rows and _first(file) >= end:
-            yield same_rows
-            same_rows = []
-        same_rows.append(file)
-        end = max(end, _end(file))
-    if same_rows:
-        yield same_rows
 
 
 def _first(file: DataFileMeta) -> int:

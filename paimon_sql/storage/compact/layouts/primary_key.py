@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
@@ -11,18 +12,14 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.operations.compaction import (
-    COMPACTION_FORCE_REWRITE_ALL_FILES,
-    COMPACTION_SMALL_FILE_RATIO,
-    WRITE_ONLY,
-)
+from paimon_sql.format.options.operations import compaction
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.storage.compact.compaction import CompactLayout, PlannedCompaction, Run, Scope, run_tasks, touched_files
 from paimon_sql.storage.compact.rewriters import BucketWork, rewriter_of
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
-from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
-from paimon_sql.storage.data_files.lsm_tree import CompactUnit, Section, level_runs, max_level, sections_of
+from paimon_sql.storage.data_files.live_files import deletions_of, grouped, live_files
+from paimon_sql.storage.data_files.lsm_tree import Section, level_runs, max_level, sections_of
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
@@ -37,8 +34,7 @@ from paimon_sql.storage.write.buckets.assignment.postponed import (
     numbers_for_compaction,
     plan_distribution,
 )
-from paimon_sql.storage.write.buckets.base import WriteState
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import WriteState, bucket_mode
 from paimon_sql.storage.write.settings import WriteSettings
 
 
@@ -63,7 +59,7 @@ class CompactTask(BucketWork):
                     rewriter.move(sections[0].runs[0][0])
                 else:
                     rewriter.rewrite(sections)
-            return replace(rewriter.message(), compact_deep=self.deep)
+            return rewriter.message()
         except BaseException:
             rewriter.discard()
             raise
@@ -83,27 +79,22 @@ class CompactTask(BucketWork):
     def _steps(self) -> Iterator[tuple[list[Section], bool]]:
         """The sections to rewrite together, and, with True, each single file that only changes its level."""
         target = WriteSettings(self.table.schema).target_file_size
-        small_size = target * self.table.options.get(COMPACTION_SMALL_FILE_RATIO)
-        pending: list[Section] = []
-        for section in sections_of(self.table.schema, self.unit.files):
-            for piece in _pieces(section):
-                if len(piece.runs) > 1 or piece.runs[0][0].file_size < small_size:
-                    pending.append(piece)
-                    continue
-                if pending:
-                    yield self._step(pending)
-                pending = []
-                yield self._step([piece])
-        if pending:
-            yield self._step(pending)
+        small_size = target * self.table.options.get(compaction.COMPACTION_SMALL_FILE_RATIO)
 
-    def _step(self, sections: list[Section]) -> tuple[list[Section], bool]:
-        return sections, len(sections) == 1 and len(sections[0].runs) == 1 and self._can_move(sections[0])
+        def is_rewritten(piece: Section) -> bool:
+            return len(piece.runs) > 1 or piece.runs[0][0].file_size < small_size
 
-    def _can_move(self, section: Section) -> bool:
-        (file,) = section.runs[0]
+        pieces = (piece for s in sections_of(self.table.schema, self.unit.files) for piece in _pieces(s))
+        for together, group in groupby(pieces, is_rewritten):
+            for sections in [list(group)] if together else ([piece] for piece in group):
+                yield sections, self._can_move(sections)
+
+    def _can_move(self, sections: list[Section]) -> bool:
+        if len(sections) > 1 or len(sections[0].runs) > 1:
+            return False
+        (file,) = sections[0].runs[0]
         drops_deletes = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
-        forced = self.unit.rewrite or self.table.options.get(COMPACTION_FORCE_REWRITE_ALL_FILES)
+        forced = self.unit.rewrite or self.table.options.get(compaction.COMPACTION_FORCE_REWRITE_ALL_FILES)
         expired = self.expiry is not None and self.expiry.is_due(self.table, file)
         return not ((drops_deletes and file.delete_row_count != 0) or forced or expired)
 
@@ -152,11 +143,8 @@ def plan_triggered(
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool) -> list[CompactTask]:
     """Plan the tasks of files with the deletion vectors of a snapshot."""
-    buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
-    for e in files:
-        if e.bucket != POSTPONE_BUCKET:
-            buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    deletions = _by_bucket(deletions_of(table, base))
+    buckets = grouped(((e.partition, e.bucket, e.total_buckets), e.file) for e in files if e.bucket != POSTPONE_BUCKET)
+    deletions = grouped((place[:2], (place[2], d)) for place, d in deletions_of(table, base).items())
     vectors = {
         (e.partition, e.bucket): e.file
         for e in index_entries(table, base)
@@ -167,14 +155,15 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
     expiry = RecordExpiration.of(table)
     tasks = []
     for (partition, bucket, total), stored in buckets.items():
-        marked = deletions.get((partition, bucket), {})
+        marked = dict(deletions.get((partition, bucket), ()))
         runs = level_runs(stored)
         unit = None if full else pick_due(runs, table.options)
         if full or (unit is not None and always_full):
             expired = {f.file_name for f in stored if expiry is not None and expiry.is_due(table, f)}
             unit = pick_full(runs, table.options, marked.keys() | expired)
         if unit is not None:
-            drop_deletes = may_drop and unit.output_level != 0 and (has_vectors or _nothing_below(unit, stored))
+            nothing_below = unit.output_level >= max(f.level for f in stored)
+            drop_deletes = may_drop and unit.output_level != 0 and (has_vectors or nothing_below)
             in_unit = {f.file_name for f in unit.files}
             below = tuple(f for f in stored if f.level > unit.output_level and f.file_name not in in_unit)
             key = partition, bucket
@@ -182,17 +171,6 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
             deep = frozenset(f.file_name for f in stored if f.level > 0) | ({index.file_name} if index else set())
             tasks.append(CompactTask(table, *key, total, unit, drop_deletes, marked, below, index, expiry, deep))
     return tasks
-
-
-def _by_bucket(deletions: Mapping[tuple[bytes, int, str], Deletion]) -> dict[tuple[bytes, int], dict[str, Deletion]]:
-    found: dict[tuple[bytes, int], dict[str, Deletion]] = {}
-    for (partition, bucket, name), deletion in deletions.items():
-        found.setdefault((partition, bucket), {})[name] = deletion
-    return found
-
-
-def _nothing_below(unit: CompactUnit, stored: Sequence[DataFileMeta]) -> bool:
-    return unit.output_level >= max(f.level for f in stored)
 
 
 def plan_postponed(table: Table, base: Snapshot | None, *, scope: Scope, full: bool = False) -> PlannedCompaction:
@@ -214,30 +192,22 @@ def plan_postponed(table: Table, base: Snapshot | None, *, scope: Scope, full: b
     postponed = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
     rest = plan_compaction(table, base, full=full, scope=scope)
     files = [*(e.file for e in postponed), *(f for task in rest for f in task.changed_files)]
-    return PlannedCompaction(files, lambda executor: _compact(table, executor, state, postponed, rest, full=full))
 
+    def run(executor: Executor) -> list[CommitMessage]:
+        totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
+        distributed: list[CommitMessage] = []
+        with StagedFiles(table) as staged:
+            for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
+                distributed.extend(staged.own(messages))
+            touched = {(m.partition, m.bucket) for m in distributed}
+            latest, writing = table.snapshots.latest(base), table.with_options({compaction.WRITE_ONLY.key: "false"})
+            tasks = plan_triggered(writing, latest, distributed, full=full)
+            tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
+            merged = run_tasks(table, executor, tasks)
+            staged.release_all()
+        return as_compaction(table, postponed, distributed, merged)
 
-def _compact(
-    table: Table,
-    executor: Executor,
-    state: WriteState,
-    postponed: Sequence[ManifestEntry],
-    rest: Sequence[CompactTask],
-    *,
-    full: bool,
-) -> list[CommitMessage]:
-    totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
-    distributed: list[CommitMessage] = []
-    with StagedFiles(table) as staged:
-        for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
-            distributed.extend(staged.own(messages))
-        touched = {(m.partition, m.bucket) for m in distributed}
-        latest = table.snapshots.latest(state.snapshot)
-        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), latest, distributed, full=full)
-        tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
-        merged = run_tasks(table, executor, tasks)
-        staged.release_all()
-    return as_compaction(table, postponed, distributed, merged)
+    return PlannedCompaction(files, run)
 
 
 class KeyCompactions(CompactLayout):

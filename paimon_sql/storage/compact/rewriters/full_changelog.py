@@ -9,8 +9,14 @@ import numpy as np
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.system_fields import LEVEL
-from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions, rows_by_key
-from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
+from paimon_sql.storage.compact.rewriters.base import (
+    BucketWork,
+    ChangelogBuilder,
+    Outcome,
+    Rewriter,
+    Versions,
+    rows_by_key,
+)
 from paimon_sql.storage.data_files.lsm_tree import Section, max_level
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE
 from paimon_sql.storage.merge.lookup_levels import looks_up

@@ -16,8 +16,14 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.schema.system_fields import LEVEL, VALUE_KIND
-from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions, rows_by_key
-from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
+from paimon_sql.storage.compact.rewriters.base import (
+    BucketWork,
+    ChangelogBuilder,
+    Outcome,
+    Rewriter,
+    Versions,
+    rows_by_key,
+)
 from paimon_sql.storage.data_files.lsm_tree import Section, key_ranks, max_level, sections_of
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask
 from paimon_sql.storage.merge.lookup_levels import looks_up, newest_above, up_to_date

@@ -24,57 +24,156 @@ from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, batch_of
 from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_file import DataFileReader, RowRanges, wanted_fields
-from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
 PositionedBatch = tuple[int, pa.RecordBatch]
+PositionedRows = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
 
 
-def read_group(
-    table: Table,
-    partition: bytes,
-    bucket: int,
-    group: FileGroup,
-    columns: Sequence[str],
-    *,
-    deletion: Deletion | None = None,
-    row_ids: Predicate | None = None,
-    ranges: RowRanges | None = None,
-) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """Read a group in the order of row ids, each batch with the positions of its rows, from 0 on.
+@dataclass(frozen=True)
+class GroupReader:
+    """Reads a group of files.
 
-    Only the newest file of each wanted column is opened, and only these columns are read from it.
-
-    Args:
+    Attributes:
         table: the table.
         partition: the serialised partition row.
         bucket: the bucket's number.
         group: the files.
-        columns: the current names of the wanted columns; those that no file holds are null.
-        deletion: the deletion vector; None without one.
-        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
-        ranges: the wanted positions, as sorted ``(first, last + 1)``, instead of such a condition.
-
-    Raises:
-        CorruptFileError: the files do not hold the same rows.
     """
-    if ranges is None:
-        ranges = rows_with_ids(group.first_row_id, group.row_count, row_ids)
-    if ranges is not None and not ranges:
-        return
-    schema = arrow_schema(wanted_fields(table, columns))
-    deleted = deletion.read(table.file_io) if deletion else None
-    for first, count, found in _in_step(_sources(table, partition, bucket, group, columns), group, ranges):
-        made = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in schema]
-        rows = batch_of(made, schema, count)
-        positions = np.arange(first, first + count, dtype=np.int64)
-        if deleted is not None:
-            mask = deleted.mask(count, first)
-            if not mask.all():
-                live = np.flatnonzero(mask)
-                rows = batch_of([c.take(pa.array(live)) for c in rows.columns], schema, len(live))
-                positions = positions[live]
-        yield positions, rows
+
+    table: Table
+    partition: bytes
+    bucket: int
+    group: FileGroup
+
+    def read(
+        self,
+        columns: Sequence[str],
+        *,
+        deletion: Deletion | None = None,
+        row_ids: Predicate | None = None,
+        ranges: RowRanges | None = None,
+    ) -> PositionedRows:
+        """Read the rows in the order of row ids, each batch with the positions of its rows, from 0 on.
+
+        Only the newest file of each wanted column is opened, and only these columns are read from it.
+
+        Args:
+            columns: the current names of the wanted columns; those that no file holds are null.
+            deletion: the deletion vector; None without one.
+            row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
+            ranges: the wanted positions, as sorted ``(first, last + 1)``, instead of such a condition.
+
+        Raises:
+            CorruptFileError: the files do not hold the same rows.
+        """
+        if ranges is None:
+            ranges = rows_with_ids(self.group.first_row_id, self.group.row_count, row_ids)
+        if ranges is not None and not ranges:
+            return
+        schema = arrow_schema(wanted_fields(self.table, columns))
+        deleted = deletion.read(self.table.file_io) if deletion else None
+        for first, count, found in self._in_step(columns, ranges):
+            made = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in schema]
+            rows = batch_of(made, schema, count)
+            positions = np.arange(first, first + count, dtype=np.int64)
+            if deleted is not None:
+                mask = deleted.mask(count, first)
+                if not mask.all():
+                    live = np.flatnonzero(mask)
+                    rows = batch_of([c.take(pa.array(live)) for c in rows.columns], schema, len(live))
+                    positions = positions[live]
+            yield positions, rows
+
+    def matching(
+        self,
+        columns: Sequence[str],
+        predicate: Predicate | None,
+        *,
+        deletion: Deletion | None = None,
+        row_ids: Predicate | None = None,
+    ) -> PositionedRows:
+        """Read as `read` does, without rows for which a condition is not true, as far as that saves reading blobs.
+
+        Args:
+            columns: the names of the wanted columns, those of the condition included.
+            predicate: the condition; the caller has to apply it again.
+            deletion: as of `read`.
+            row_ids: as of `read`.
+        """
+        read = partial(self.read, deletion=deletion, row_ids=row_ids)
+        blobs = {f.name for f in fields_in_blob_files(self.table.schema)} & set(columns)
+        if not blobs or predicate is None or not predicate.columns() <= set(self.table.schema.names) - blobs:
+            return read(columns)
+        found = [
+            positions[predicate.holds(rows).to_numpy(zero_copy_only=False)]
+            for positions, rows in read(sorted(predicate.columns()))
+        ]
+        positions = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        return read(columns, ranges=_covering_ranges(positions))
+
+    def _in_step(
+        self, columns: Sequence[str], ranges: RowRanges | None
+    ) -> Iterator[tuple[int, int, Mapping[str, pa.Array]]]:
+        """Consecutive rows from all sources: position of the first row, number of rows, and columns by name."""
+        group, sources = self.group, self._sources(columns)
+        if not sources:
+            for low, high in [(0, group.row_count)] if ranges is None else ranges:
+                for at in range(low, high, BATCH_ROWS):
+                    yield at, min(BATCH_ROWS, high - at), {}
+            return
+        sides = [source.stretches(ranges) for source in sources]
+        heads: list[PositionedBatch | None] = [next(side, None) for side in sides]
+        wanted = group.row_count if ranges is None else sum(high - low for low, high in ranges)
+        while True:
+            present = [head for head in heads if head is not None]
+            if not present and not wanted:
+                return
+            first = present[0][0] if present else 0
+            if len(present) < len(heads) or any(at != first for at, _ in present):
+                raise CorruptFileError(
+                    f"the files with the rows from id {group.first_row_id} on do not hold the same rows",
+                    path=group.anchor.file_name,
+                )
+            count = min(rows.num_rows for _, rows in present)
+            wanted -= count
+            parts = [rows.slice(0, count) for _, rows in present]
+            yield first, count, {name: part.column(name) for part in parts for name in part.schema.names}
+            heads = [
+                (at + count, rows.slice(count)) if rows.num_rows > count else next(side, None)
+                for (at, rows), side in zip(present, sides, strict=True)
+            ]
+
+    def _sources(self, columns: Sequence[str]) -> list[_Source | BlobColumn]:
+        """For each wanted column the newest file that holds it; for blob columns all such files."""
+        table, group = self.table, self.group
+        missing = {f.id: f.name for f in wanted_fields(table, columns)}
+        sources: list[_Source] = []
+        blobs: dict[int, list[DataFileMeta]] = {}
+        parts: dict[tuple[str, ...], _Source] = {}
+        for file in group.files:
+            stored = {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
+            names = tuple(name for i, name in missing.items() if i in stored)
+            if not names:
+                continue
+            if is_blob_file(file.file_name):
+                blobs.setdefault(next(i for i in missing if i in stored), []).append(file)
+            elif is_dedicated(file.file_name):
+                if names not in parts:
+                    parts[names] = _Source(self, names)
+                    sources.append(parts[names])
+                assert file.first_row_id is not None
+                parts[names].files.append((file.first_row_id - group.first_row_id, file))
+            else:
+                sources.append(_Source(self, names, [(0, file)]))
+                missing = {i: name for i, name in missing.items() if i not in stored}
+        for source in parts.values():
+            source.files = _newest(source.files)
+        fields = {f.id: f for f in table.schema.fields}
+        place, rows = (table, self.partition, self.bucket), (group.first_row_id, group.row_count)
+        described: bool = table.options.get(BLOB_AS_DESCRIPTOR)
+        columns_of_blobs = (BlobColumn(*place, fields[i], *rows, tuple(files), described) for i, files in blobs.items())
+        return [*sources, *columns_of_blobs]
 
 
 def rows_with_ids(first_row_id: int, row_count: int, row_ids: Predicate | None) -> RowRanges | None:
@@ -129,47 +228,28 @@ _NEAR = 8192
 class _Source:
     """Columns that are read from one file, or from consecutive files, each with the position of its first row."""
 
+    reader: GroupReader
     columns: tuple[str, ...]
     files: list[tuple[int, DataFileMeta]] = field(default_factory=list)
 
-
-def _sources(
-    table: Table, partition: bytes, bucket: int, group: FileGroup, columns: Sequence[str]
-) -> list[_Reading | BlobColumn]:
-    """The sources of a group: for each wanted column the newest file that holds it; for blob columns all such files."""
-    missing = {f.id: f.name for f in wanted_fields(table, columns)}
-    sources: list[_Source] = []
-    blobs: dict[int, list[DataFileMeta]] = {}
-    parts: dict[tuple[str, ...], _Source] = {}
-    for file in group.files:
-        stored = {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
-        names = tuple(name for i, name in missing.items() if i in stored)
-        if not names:
-            continue
-        if is_blob_file(file.file_name):
-            blobs.setdefault(next(i for i in missing if i in stored), []).append(file)
-        elif is_dedicated(file.file_name):
-            if names not in parts:
-                parts[names] = _Source(names)
-                sources.append(parts[names])
-            assert file.first_row_id is not None
-            parts[names].files.append((file.first_row_id - group.first_row_id, file))
-        else:
-            sources.append(_Source(names, [(0, file)]))
-            missing = {i: name for i, name in missing.items() if i not in stored}
-    for source in parts.values():
-        source.files = _newest(source.files)
-    fields = {f.id: f for f in table.schema.fields}
-    described: bool = table.options.get(BLOB_AS_DESCRIPTOR)
-    return [
-        *(_Reading(table, partition, bucket, group, source) for source in sources),
-        *(
-            BlobColumn(
-                table, partition, bucket, fields[i], group.first_row_id, group.row_count, tuple(files), described
-            )
-            for i, files in blobs.items()
-        ),
-    ]
+    def stretches(self, ranges: RowRanges | None) -> Iterator[PositionedBatch]:
+        """The rows in order, each batch with the position of its first row; files are opened when they are read."""
+        reader, end = self.reader, 0
+        for start, file in self.files:
+            if start != end:
+                what = "hold the same rows twice" if start < end else "leave rows out"
+                raise UnsupportedError(
+                    f"{reader.table.name}: the files of column {', '.join(self.columns)} {what} before row"
+                    f" {reader.group.first_row_id + max(start, end)}, which cannot be read yet.",
+                    remedy="Compact the table with Apache Paimon.",
+                )
+            end = start + file.row_count
+            own = None if ranges is None else _within(ranges, start, end)
+            if own is None or own:
+                place = (reader.partition, reader.bucket, file)
+                for first, rows in DataFileReader(reader.table, *place, self.columns, row_ranges=own).contiguous():
+                    if rows.num_rows:
+                        yield start + first, rows
 
 
 def _newest(files: Sequence[tuple[int, DataFileMeta]]) -> list[tuple[int, DataFileMeta]]:
@@ -185,107 +265,12 @@ def _newest(files: Sequence[tuple[int, DataFileMeta]]) -> list[tuple[int, DataFi
     return sorted(newest, key=lambda placed: placed[0])
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """A source that is opened when its rows are read."""
-
-    table: Table
-    partition: bytes
-    bucket: int
-    group: FileGroup
-    source: _Source
-
-    def stretches(self, ranges: RowRanges | None) -> Iterator[PositionedBatch]:
-        """The rows in order, each batch with the position of its first row."""
-        end = 0
-        for start, file in self.source.files:
-            if start != end:
-                what = "hold the same rows twice" if start < end else "leave rows out"
-                raise UnsupportedError(
-                    f"{self.table.name}: the files of column {', '.join(self.source.columns)} {what} before row"
-                    f" {self.group.first_row_id + max(start, end)}, which cannot be read yet.",
-                    remedy="Compact the table with Apache Paimon.",
-                )
-            end = start + file.row_count
-            own = None if ranges is None else _within(ranges, start, end)
-            if own is None or own:
-                reader = DataFileReader(
-                    self.table, self.partition, self.bucket, file, self.source.columns, row_ranges=own
-                )
-                for first, rows in reader.contiguous():
-                    if rows.num_rows:
-                        yield start + first, rows
-
-
 def _within(ranges: RowRanges, start: int, end: int) -> list[tuple[int, int]]:
     """The parts of ranges between ``start`` and ``end``, relative to ``start``."""
     return [(max(low, start) - start, min(high, end) - start) for low, high in ranges if low < end and high > start]
 
 
-def _in_step(
-    readings: Sequence[_Reading | BlobColumn], group: FileGroup, ranges: RowRanges | None
-) -> Iterator[tuple[int, int, Mapping[str, pa.Array]]]:
-    """Consecutive rows from all sources: position of the first row, number of rows, and columns by name."""
-    if not readings:
-        for low, high in [(0, group.row_count)] if ranges is None else ranges:
-            for at in range(low, high, BATCH_ROWS):
-                yield at, min(BATCH_ROWS, high - at), {}
-        return
-    sides = [reading.stretches(ranges) for reading in readings]
-    heads: list[PositionedBatch | None] = [next(side, None) for side in sides]
-    wanted = group.row_count if ranges is None else sum(high - low for low, high in ranges)
-    while True:
-        present = [head for head in heads if head is not None]
-        if not present and not wanted:
-            return
-        first = present[0][0] if present else 0
-        if len(present) < len(heads) or any(at != first for at, _ in present):
-            raise CorruptFileError(
-                f"the files with the rows from id {group.first_row_id} on do not hold the same rows",
-                path=group.anchor.file_name,
-            )
-        count = min(rows.num_rows for _, rows in present)
-        wanted -= count
-        parts = [rows.slice(0, count) for _, rows in present]
-        yield first, count, {name: part.column(name) for part in parts for name in part.schema.names}
-        heads = [
-            (at + count, rows.slice(count)) if rows.num_rows > count else next(side, None)
-            for (at, rows), side in zip(present, sides, strict=True)
-        ]
-
-
 _MAX_RANGES = 1024
-
-
-def read_wanted(
-    table: Table,
-    split: DataEvolutionSplit,
-    group: FileGroup,
-    columns: Sequence[str],
-    predicate: Predicate | None,
-    row_ids: Predicate | None,
-) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-    """Read one of a split's groups as `read_group` does; the caller has to apply the condition again.
-
-    Args:
-        table: the table.
-        split: the split.
-        group: the group.
-        columns: the names of the wanted columns, those of the condition included.
-        predicate: rows for which it is not true may be skipped.
-        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
-    """
-    deletion = split.deletions.get(group.anchor.file_name)
-    read = partial(read_group, table, split.partition, split.bucket, group, deletion=deletion, row_ids=row_ids)
-    blobs = {f.name for f in fields_in_blob_files(table.schema)} & set(columns)
-    if not blobs or predicate is None or not predicate.columns() <= set(table.schema.names) - blobs:
-        return read(columns=columns)
-    found = [
-        positions[predicate.holds(rows).to_numpy(zero_copy_only=False)]
-        for positions, rows in read(columns=sorted(predicate.columns()))
-    ]
-    positions = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-    return read(columns=columns, ranges=_covering_ranges(positions))
 
 
 def _covering_ranges(positions: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

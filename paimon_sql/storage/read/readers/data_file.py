@@ -11,13 +11,14 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.layout.paths import format_of
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.operations.scan import READ_BATCH_SIZE, SCAN_IGNORE_CORRUPT_FILES, SCAN_IGNORE_LOST_FILES
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER
+from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.data_files.layout import FileLayout
@@ -28,6 +29,7 @@ from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, al
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange, FileRead
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots, number_of_rows
+from paimon_sql.storage.read.metadata_columns import is_tracked
 from paimon_sql.storage.table.table import Table
 
 
@@ -117,6 +119,23 @@ class DataFileReader:
                 rows, positions = rows.filter(pa.array(mask)), positions[mask]
             yield positions, rows
 
+    def with_row_ids(self) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+        """As `with_positions`, with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
+
+        In a file of new rows, ids count up from its first row id, and the sequence number is that of the snapshot that
+        added the file. Files with moved rows store both columns; a null in them means the same as in a file without the
+        columns.
+        """
+        names, first = [*self.columns, *(f.name for f in TRACKED)], self.file.first_row_id
+        for positions, rows in replace(self, columns=names).with_positions():
+            ids = pa.nulls(len(positions), pa.int64()) if first is None else pa.array(positions + first)
+            numbers = pa.array(np.full(len(positions), self.file.max_sequence_number, dtype=np.int64))
+            filled = {
+                ROW_ID.name: pc.coalesce(rows.column(ROW_ID.name), ids),
+                SEQUENCE_NUMBER.name: pc.coalesce(rows.column(SEQUENCE_NUMBER.name), numbers),
+            }
+            yield positions, pa.RecordBatch.from_arrays([filled.get(n, rows.column(n)) for n in names], names=names)
+
     def contiguous(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches of consecutive rows, deleted ones included, each with the position of its first row in the file."""
         plan, read = self._opened()
@@ -167,6 +186,17 @@ class DataFileReader:
             found = on_key.holds(plan.apply(batch)).to_numpy(zero_copy_only=False)
             positions += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
         return positions
+
+
+def rows_to_move(
+    table: Table, partition: bytes, bucket: int, file: DataFileMeta, *, deletion: Deletion | None = None
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read a data file to copy its rows into another one, with their ids if the table tracks rows.
+
+    Returns: as `DataFileReader.with_positions`.
+    """
+    reader = DataFileReader(table, partition, bucket, file, table.schema.names, deletion=deletion)
+    return reader.with_row_ids() if is_tracked(table.schema) else reader.with_positions()
 
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:

@@ -49,11 +49,9 @@ def current_windows(
 
     Levels of files from several buckets are not comparable.
     """
-    if merges_by_level(table.options) and not split.origins:
-        for window in merge_section(table, split, section, [*columns, LEVEL.name], predicate):
-            yield up_to_date(window)
-    else:
-        yield from merge_section(table, split, section, columns, predicate)
+    by_level = merges_by_level(table.options) and not split.origins
+    for window in merge_section(table, split, section, [*columns, LEVEL.name] if by_level else columns, predicate):
+        yield up_to_date(window) if by_level else window
 
 
 def merge_section(

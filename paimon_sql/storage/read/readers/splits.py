@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +12,9 @@ import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
-from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.expressions.kernels.equality import rows_equal
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE
@@ -21,7 +23,8 @@ from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window, merged_windows
-from paimon_sql.storage.read.readers.data_evolution import read_wanted, rows_with_ids
+from paimon_sql.storage.read.metadata_columns import POSITION_COLUMNS, MetadataColumns
+from paimon_sql.storage.read.readers.data_evolution import GroupReader, rows_with_ids
 from paimon_sql.storage.read.readers.data_file import DataFileReader, wanted_fields
 from paimon_sql.storage.read.readers.merge import current_windows, read_merged
 from paimon_sql.storage.scan.postponed import PostponedSplit
@@ -30,57 +33,91 @@ from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 
 
-def reader_of(
-    table: Table,
-    split: Split,
-    file: DataFileMeta,
-    columns: Sequence[str],
-    predicate: Predicate | None,
-    row_ids: Predicate | None,
-) -> DataFileReader:
-    """The reader of a file of a raw split; the other arguments are those of `read_raw`."""
-    ranges = None
-    if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
-        ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
-    deletion = split.deletions.get(file.file_name)
-    return DataFileReader(table, split.partition, split.bucket, file, columns, predicate, deletion, row_ranges=ranges)
+@dataclass(frozen=True)
+class SplitRead:
+    """What is read of a split.
 
-
-def read_raw(
-    table: Table,
-    split: Split,
-    columns: Sequence[str],
-    predicate: Predicate | None = None,
-    row_ids: Predicate | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Read a raw split, file by file.
-
-    Args:
+    Attributes:
         table: the table.
-        split: the split.
-        columns: the names of the wanted columns.
+        columns: the names of the wanted columns, without metadata columns; ``_VALUE_KIND`` gives deleted rows too.
+        hidden: the metadata columns, which follow the others.
         predicate: rows for which it is not true may be skipped.
         row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
     """
+
+    table: Table
+    columns: Sequence[str]
+    hidden: Sequence[DataField] = ()
+    predicate: Predicate | None = None
+    row_ids: Predicate | None = None
+
+    @property
+    def stored(self) -> Sequence[str]:
+        """The columns to read; at least one if there are metadata columns, which need the number of rows."""
+        return self.columns or (self.table.schema.names[:1] if self.hidden else ())
+
+
+@singledispatch
+def read_split(split: Split, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    """Read a split of any kind; the conditions may be applied in part.
+
+    Raises:
+        UnsupportedError: the position of a row is wanted, but rows are merged from several files.
+    """
+    if split.raw:
+        return _file_by_file(split, read)
+    return _without_positions(split, read, read_merged(read.table, split, read.stored, read.predicate))
+
+
+def _file_by_file(split: Split, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    table, metadata = read.table, MetadataColumns(read.table, split, read.hidden)
     with_kinds = VALUE_KIND.name in FileLayout.of(table).system_fields
-    stored = [c for c in columns if with_kinds or c != VALUE_KIND.name]
+    stored = [c for c in read.stored if with_kinds or c != VALUE_KIND.name]
     for file in split.files:
-        for batch in reader_of(table, split, file, stored, predicate, row_ids).batches():
-            yield batch if len(stored) == len(columns) else with_inserts(batch, columns)
+        ranges = None
+        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
+            ranges = rows_with_ids(file.first_row_id, file.row_count, read.row_ids)
+        deletion, place = split.deletions.get(file.file_name), (split.partition, split.bucket, file)
+        path = table.locations.data_file(*place)
+        reader = DataFileReader(table, *place, stored, read.predicate, deletion, row_ranges=ranges)
+        for positions, batch in reader.with_row_ids() if metadata.tracked else reader.with_positions():
+            rows = batch if len(stored) == len(read.columns) else with_inserts(batch, read.columns)
+            tracked = {name: batch.column(name) for name in metadata.tracked}
+            yield metadata.appended_to(rows.select(list(read.columns)), len(positions), path, positions, tracked)
 
 
-def read_data_evolution(
-    table: Table,
-    split: DataEvolutionSplit,
-    columns: Sequence[str],
-    predicate: Predicate | None = None,
-    row_ids: Predicate | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Read a split of data evolution, group by group; the arguments are those of `read_raw`."""
-    stored = [c for c in columns if c != VALUE_KIND.name]
+def _refuse_positions(read: SplitRead) -> None:
+    if unavailable := POSITION_COLUMNS & {f.name for f in read.hidden}:
+        raise UnsupportedError(
+            f"{read.table.name}: {min(unavailable)} is not available for rows that are merged when they are read.",
+            remedy="Compact the table, or select only __paimon_bucket and __paimon_partition.",
+        )
+
+
+def _without_positions(split: Split, read: SplitRead, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows that are merged from several files, with the metadata columns."""
+    _refuse_positions(read)
+    metadata = MetadataColumns(read.table, split, read.hidden)
+    for batch in batches:
+        yield metadata.appended_to(batch.select(list(read.columns)), batch.num_rows)
+
+
+@read_split.register
+def _(split: DataEvolutionSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    """The position of a row whose columns lie in several files is that in the oldest file."""
+    table, metadata = read.table, MetadataColumns(read.table, split, read.hidden)
+    stored = [c for c in read.columns if c != VALUE_KIND.name]
     for group in split.groups:
-        for _, rows in read_wanted(table, split, group, stored, predicate, row_ids):
-            yield with_inserts(rows, columns)
+        path = table.locations.data_file(split.partition, split.bucket, group.anchor)
+        deletion = split.deletions.get(group.anchor.file_name)
+        reader = GroupReader(table, split.partition, split.bucket, group)
+        for positions, batch in reader.matching(stored, read.predicate, deletion=deletion, row_ids=read.row_ids):
+            tracked = {
+                ROW_ID.name: pa.array(positions + group.first_row_id),
+                SEQUENCE_NUMBER.name: pa.array(np.full(len(positions), group.sequence_number, dtype=np.int64)),
+            }
+            rows = with_inserts(batch, read.columns)
+            yield metadata.appended_to(rows, len(positions), path, positions, tracked)
 
 
 def with_inserts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
@@ -91,11 +128,10 @@ def with_inserts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatc
     return batch.append_column(VALUE_KIND.name, kinds).select(list(columns))
 
 
-def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read the merged rows of a split; deletes too if ``_VALUE_KIND`` is among the columns.
-
-    All rows of the bucket are held in memory, for postponed rows are not sorted.
-    """
+@read_split.register
+def _(split: PostponedSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    """All rows of the bucket are held in memory, for postponed rows are not sorted."""
+    table, columns = read.table, [*read.columns, *(f.name for f in read.hidden)]
     engine = merge_engine(table.schema)
     ties = sequence_fields(table.schema.options)
     keys = table.schema.trimmed_primary_keys
@@ -120,8 +156,7 @@ def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) 
 def _from_bucket(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     insert = pa.scalar(RowKind.INSERT, arrow_type(VALUE_KIND.type))
     for own in split.bucket_splits:
-        read = read_raw(table, own, names) if own.raw else read_merged(table, own, names)
-        for batch in read:
+        for batch in read_split(own, SplitRead(table, names)):
             yield _with_row_kinds(table, batch, names, pa.repeat(insert, batch.num_rows))
 
 
@@ -147,28 +182,31 @@ _Indexes = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
 
-def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read rows as they were written; retractions only if ``_VALUE_KIND`` is among the columns."""
-    if VALUE_KIND.name not in FileLayout.of(table).system_fields:
-        yield from read_raw(table, split, columns)
+@read_split.register
+def _(split: ChangelogSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    """Rows as they were written; retractions only if ``_VALUE_KIND`` is among the columns."""
+    _refuse_positions(read)
+    every = replace(read, predicate=None, row_ids=None)
+    if VALUE_KIND.name in read.columns or VALUE_KIND.name not in FileLayout.of(read.table).system_fields:
+        yield from _file_by_file(split, every)
         return
-    wanted = columns if VALUE_KIND.name in columns else [*columns, VALUE_KIND.name]
-    for file in split.files:
-        for batch in DataFileReader(table, split.partition, split.bucket, file, wanted).batches():
-            if VALUE_KIND.name in columns:
-                yield batch
-            else:
-                kinds = batch.column(VALUE_KIND.name).to_numpy()
-                yield batch.filter(pa.array(~is_retract(kinds))).select(list(columns))
+    for batch in _file_by_file(split, replace(every, columns=[*read.columns, VALUE_KIND.name])):
+        kinds = batch.column(VALUE_KIND.name).to_numpy()
+        yield batch.filter(pa.array(~is_retract(kinds))).drop_columns([VALUE_KIND.name])
 
 
-def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read the rows that are new or different since the earlier state.
+@read_split.register
+def _(split: DiffSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    return _without_positions(split, read, _changed_rows(split, read))
+
+
+def _changed_rows(split: DiffSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
+    """The rows that are new or different since the earlier state.
 
     If ``_VALUE_KIND`` is among the columns, removed rows are given as ``-D`` with their old values. If the split asks
     for images, every change has its row kind: updated rows are given twice, as ``-U`` and as ``+U``.
     """
-    with_kinds = VALUE_KIND.name in columns
+    table, with_kinds = read.table, VALUE_KIND.name in read.columns
     names = [*table.schema.names, VALUE_KIND.name]
     before = split.before or Split(split.partition, split.bucket, (), False)
     runs = [_merged(table, state, names, after=after) for after, state in enumerate((before, split))]
@@ -178,7 +216,7 @@ def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> I
             rows = _images(window, table.schema.names)
         else:
             rows = _difference(window, table.schema.names, with_kinds=with_kinds)
-        yield from rows.select(list(columns)).to_batches(max_chunksize=65_536)
+        yield from rows.select(list(read.stored)).to_batches(max_chunksize=65_536)
 
 
 def _merged(table: Table, split: Split, names: Sequence[str], *, after: int) -> Run:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,19 +15,11 @@ from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.system_fields import RowKind
-from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, group_numbers, stored_fields
+from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, groups_of_files, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files, partition_predicate
-from paimon_sql.storage.scan.branches.files_to_read import in_scanned_bucket
-from paimon_sql.storage.scan.changes.plan import (
-    ChangesLayout,
-    CommitChanges,
-    CommitSplit,
-    count_files,
-    differences,
-    listed_files,
-    splits_by_commit,
-)
+from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deletions_of, live_files
+from paimon_sql.storage.scan.changes.plan import ChangesLayout, CommitChanges, CommitSplit
+from paimon_sql.storage.scan.files_to_read import in_scanned_bucket
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.split import DataEvolutionSplit, FileKey, Split, SplitSize, pack
 from paimon_sql.storage.table.table import Table
@@ -52,12 +43,11 @@ class KeyChanges(CommitChanges):
     def _splits(self) -> Iterable[Split]:
         table, kind = self.table, self.snapshot.commit_kind
         if has_changelog(table) and kind is not CommitKind.OVERWRITE:
-            by_partition = partition_predicate(table, self.predicate)
-            return splits_by_commit(table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
+            return self.splits_by_commit(CHANGELOG, self.snapshot)
         moves_postponed = table.options.get(BUCKET) == POSTPONE_BUCKET and kind is CommitKind.COMPACT
         if not (self.has_new_state or moves_postponed):
             return []
-        return differences(table, self.before(), self.snapshot, self.predicate, self.metrics, images=True)
+        return self.differences(self.before(), self.snapshot, images=True)
 
 
 @dataclass(frozen=True)
@@ -101,9 +91,7 @@ class FileChanges(CommitChanges):
 
     def moves(self) -> tuple[Files, Files]:
         """The files that the commit added, and those that it deleted, by bucket."""
-        by_partition = partition_predicate(self.table, self.predicate)
-        listed = listed_files(self.table, self.snapshot.delta_manifest_list, by_partition, self.metrics)
-        found = [e for part in listed for e in part]
+        found = [e for listed in self.listed_files(self.snapshot.delta_manifest_list) for e in listed]
         added, deleted = (by_bucket(e for e in found if e.kind is kind) for kind in (FileKind.ADD, FileKind.DELETE))
         return added, deleted
 
@@ -112,19 +100,18 @@ class FileChanges(CommitChanges):
     ) -> Iterator[CommitSplit]:
         layout = ChangesLayout.of(self.table)
         for bucket, files in buckets.items():
-            count_files(self.metrics, files)
+            self.count(files)
             for split in layout.added_splits(self.table, bucket, files, self.split_bytes):
                 yield CommitSplit(self.snapshot, split.unmerged(deletions), kind)
 
     def _deleted_by_vectors(self, marked: Deletions, old: Deletions) -> Iterator[CommitSplit]:
-        by_partition = partition_predicate(self.table, self.predicate)
-        live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, by_partition).entries)
+        live = in_scanned_bucket(self.table, live_files(self.table, self.snapshot, self.by_partition).entries)
         chosen = pc.is_in(live["file_name"], value_set=pa.array([name for _, _, name in marked], pa.string()))
         groups = pa.array(FileLayout.of(self.table).groups(live))
         chosen = pc.is_in(groups, value_set=groups.filter(chosen.combine_chunks()))
         layout, one_by_one = ScanLayout.of(self.table), BucketScan(self.table, SplitSize(0, 0))
         for bucket, files in by_bucket(entries(live.filter(chosen))).items():
-            count_files(self.metrics, files)
+            self.count(files)
             for split in layout.splits(one_by_one, bucket, files):
                 deletion = marked.get(split.file_key(split.anchors[0]))
                 if deletion is not None:
@@ -163,12 +150,12 @@ class GroupChanges(FileChanges):
                     was, now = (
                         DataEvolutionSplit.of(bucket, [g[bucket][first]]).unmerged(deletions) for g in (old, new)
                     )
-                    count_files(self.metrics, {f.file_name: f for f in (*was.files, *now.files)}.values())
+                    self.count({f.file_name: f for f in (*was.files, *now.files)}.values())
                     yield CommitSplit(self.snapshot, now, before=was, compared=compared)
 
     def _groups(self, snapshot: Snapshot | None, wanted: Iterable[Bucket]) -> dict[Bucket, dict[int, FileGroup]]:
         """The groups of some buckets, by their first row ids."""
-        live = live_files(self.table, snapshot, partition_predicate(self.table, self.predicate)).entries
+        live = live_files(self.table, snapshot, self.by_partition).entries
         buckets = by_bucket(entries(live))
         groups = {p: file_groups(self.table, buckets.get(p, []))[0] for p in wanted}
         return {p: {g.first_row_id: g for g in found} for p, found in groups.items()}
@@ -177,14 +164,10 @@ class GroupChanges(FileChanges):
 def complete_and_partial(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
     """Divide one commit's files: those that together hold complete rows, and those that hold only some columns."""
     missing: dict[int, set[str]] = {}
-    numbers = group_numbers(
-        np.array([-1 if f.first_row_id is None else f.first_row_id for f in files], dtype=np.int64),
-        np.array([f.row_count for f in files], dtype=np.int64),
-    ).tolist()
-    for number, file in zip(numbers, files, strict=True):
+    numbered = list(zip(groups_of_files(files), files, strict=True))
+    for number, file in numbered:
         names = table.schemas.get(file.schema_id).names
         missing.setdefault(number, set(names)).difference_update(names if file.write_cols is None else file.write_cols)
-    numbered = list(zip(numbers, files, strict=True))
     return [f for number, f in numbered if not missing[number]], [f for number, f in numbered if missing[number]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import ClassVar
 
@@ -26,8 +27,8 @@ from paimon_sql.storage.data_files.live_files import (
 )
 from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.branches.files_to_read import in_scanned_bucket, live_in_scanned_bucket
-from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split, pack
+from paimon_sql.storage.scan.files_to_read import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split, deletions_in, pack
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import (
@@ -64,22 +65,79 @@ class CommitSplit:
 
 
 @dataclass(frozen=True)
-class CommitChanges(ABC):
-    """Plans a read of the rows that one commit changed.
+class ChangesPlan:
+    """Plans reads of the changes of a table.
 
     Attributes:
-        table: the table.
-        snapshot: the commit.
+        table: the table, under the options of the read.
         predicate: a condition on columns; its part on partition columns skips files.
-        metrics: updated with the manifests and files of the plan.
         split_bytes: the max bytes of a split that is read row by row.
+        metrics: updated with the manifests and files of the plan.
     """
 
     table: Table
-    snapshot: Snapshot
     predicate: Predicate | None
-    metrics: ScanMetrics
     split_bytes: int
+    metrics: ScanMetrics
+
+    @cached_property
+    def by_partition(self) -> Predicate | None:
+        """The part of the condition on partition columns."""
+        return partition_predicate(self.table, self.predicate)
+
+    def splits_by_commit(self, mode: str, snapshot: Snapshot) -> Iterable[Split]:
+        """The splits of the files that a commit added to its changelog (``CHANGELOG``) or to the table."""
+        name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
+        for listed in self.listed_files(name):
+            for bucket, files in by_bucket(e for e in listed if e.kind is FileKind.ADD).items():
+                self.count(files)
+                yield from ChangesLayout.of(self.table).added_splits(self.table, bucket, files, self.split_bytes)
+
+    def listed_files(self, manifest_list: str | None) -> Iterator[list[ManifestEntry]]:
+        """The entries of each manifest of a list, in the partitions and the bucket that are read."""
+        table, metrics = self.table, self.metrics
+        manifests = table.manifests.read_list(manifest_list)
+        metrics.manifests += len(manifests)
+        metrics.manifests_read += len(manifests)
+        for listed in table.manifests.read_all([m.file_name for m in manifests]):
+            metrics.files += len(listed)
+            yield entries(in_scanned_bucket(table, filter_partitions(table, listed, self.by_partition)))
+
+    def differences(self, first: Snapshot | None, last: Snapshot | None, *, images: bool = False) -> Iterable[Split]:
+        """The splits that compare two states of a primary-key table, one per bucket.
+
+        Args:
+            first: the earlier state; None is an empty table.
+            last: the later state.
+            images: whether the old values of updated rows are wanted, too.
+        """
+        table, metrics = self.table, self.metrics
+        before, after = (
+            _State(table, live_in_scanned_bucket(table, live_files(table, state, self.by_partition)))
+            for state in (first, last)
+        )
+        for state in (before, after):
+            metrics.manifests += state.live.metrics.manifests
+            metrics.manifests_read += state.live.metrics.manifests_read
+            metrics.files += state.live.metrics.files
+        for bucket in sorted({*before.buckets, *after.buckets}):
+            old, new = _changed(table, before.split(bucket), after.split(bucket))
+            if old.files or new.files:
+                self.count([*old.files, *new.files])
+                yield DiffSplit(*bucket, new.files, False, new.sections, new.deletions, before=old, images=images)
+
+    def count(self, files: Iterable[DataFileMeta]) -> None:
+        """Add files that are read to the metrics."""
+        for f in files:
+            self.metrics.files_read += 1
+            self.metrics.bytes_read += f.file_size
+
+
+@dataclass(frozen=True)
+class CommitChanges(ChangesPlan, ABC):
+    """Plans a read of the rows that one commit, ``snapshot``, changed."""
+
+    snapshot: Snapshot
 
     @abstractmethod
     def splits(self) -> Iterable[CommitSplit]:
@@ -168,7 +226,7 @@ def _changes(
 ) -> Iterator[CommitChanges]:
     mode, planned = CHANGELOG if has_changelog(table) else DELTA, ChangesLayout.of(table).commit_changes
     for number in commits:
-        yield planned(table, snapshot_with_changelog(table, number, mode), predicate, metrics, split_bytes)
+        yield planned(table, predicate, split_bytes, metrics, snapshot_with_changelog(table, number, mode))
 
 
 _Bucket = tuple[bytes, int]
@@ -177,93 +235,15 @@ _Bucket = tuple[bytes, int]
 def plan_changes(
     table: Table, span: ChangeRange, predicate: Predicate | None, split_bytes: int
 ) -> tuple[list[Split], ScanMetrics]:
-    """Plan a read of a change range: splits and metrics.
-
-    Args:
-        table: the table, under the options of the read.
-        span: the change range.
-        predicate: a condition on columns; its part on partition columns skips files.
-        split_bytes: the max bytes of a split that is read row by row.
-    """
-    metrics = ScanMetrics()
+    """Plan a read of a change range: splits and metrics; the other arguments are those of `ChangesPlan`."""
+    plan = ChangesPlan(table, predicate, split_bytes, ScanMetrics())
     if span.end is None:
-        return [], metrics
+        return [], plan.metrics
     if span.mode == DIFF and ChangesLayout.of(table).compares_states:
-        return list(differences(table, span.before, span.end, predicate, metrics)), metrics
-    by_partition = partition_predicate(table, predicate)
+        return list(plan.differences(span.before, span.end)), plan.metrics
     # By commit and bucket, so that readers can give the changes in the order of commits.
-    splits = (
-        splits_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
-        for snapshot in span.commits(table)
-    )
-    return list(chain.from_iterable(splits)), metrics
-
-
-def splits_by_commit(
-    table: Table, mode: str, snapshot: Snapshot, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
-) -> Iterable[Split]:
-    """The splits of the files that a commit added to its changelog or to the table.
-
-    Args:
-        table: the table.
-        mode: ``CHANGELOG`` for its changelog.
-        snapshot: the commit.
-        predicate: a condition on partition columns.
-        metrics: updated with the manifests and files of the plan.
-        split_bytes: the max bytes of a split.
-    """
-    name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
-    for listed in listed_files(table, name, predicate, metrics):
-        for bucket, files in by_bucket(e for e in listed if e.kind is FileKind.ADD).items():
-            count_files(metrics, files)
-            yield from ChangesLayout.of(table).added_splits(table, bucket, files, split_bytes)
-
-
-def listed_files(
-    table: Table, manifest_list: str | None, predicate: Predicate | None, metrics: ScanMetrics
-) -> Iterator[list[ManifestEntry]]:
-    """The entries of each manifest of a list, in the partitions and the bucket that are read."""
-    manifests = table.manifests.read_list(manifest_list)
-    metrics.manifests += len(manifests)
-    metrics.manifests_read += len(manifests)
-    for listed in table.manifests.read_all([m.file_name for m in manifests]):
-        metrics.files += len(listed)
-        yield entries(in_scanned_bucket(table, filter_partitions(table, listed, predicate)))
-
-
-def differences(
-    table: Table,
-    first: Snapshot | None,
-    last: Snapshot | None,
-    predicate: Predicate | None,
-    metrics: ScanMetrics,
-    *,
-    images: bool = False,
-) -> Iterable[Split]:
-    """The splits that compare two states of a primary-key table, one per bucket.
-
-    Args:
-        table: the table.
-        first: the earlier state; None is an empty table.
-        last: the later state.
-        predicate: a condition on columns; its part on partition columns skips files.
-        metrics: updated with the manifests and files of the plan.
-        images: whether the old values of updated rows are wanted, too.
-    """
-    by_partition = partition_predicate(table, predicate)
-    before = _State(table, live_in_scanned_bucket(table, live_files(table, first, by_partition)))
-    after = _State(table, live_in_scanned_bucket(table, live_files(table, last, by_partition)))
-    for state in (before, after):
-        metrics.manifests += state.live.metrics.manifests
-        metrics.manifests_read += state.live.metrics.manifests_read
-        metrics.files += state.live.metrics.files
-    for bucket in sorted({*before.buckets, *after.buckets}):
-        old, new = _changed(table, before.split(bucket), after.split(bucket))
-        if old.files or new.files:
-            count_files(metrics, [*old.files, *new.files])
-            yield DiffSplit(
-                new.partition, new.bucket, new.files, False, new.sections, new.deletions, before=old, images=images
-            )
+    splits = (plan.splits_by_commit(span.mode, snapshot) for snapshot in span.commits(table))
+    return list(chain.from_iterable(splits)), plan.metrics
 
 
 class _State:
@@ -273,13 +253,11 @@ class _State:
         self.live = live
         # Postponed files are not visible before a compaction.
         self.buckets = by_bucket(e for e in entries(live.entries) if e.bucket != POSTPONE_BUCKET)
-        self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
-        for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
-            self._deletions.setdefault((partition, bucket), {})[name] = deletion
+        self._deletions = deletions_of(table, live.snapshot)
 
     def split(self, bucket: _Bucket) -> Split:
         files = tuple(self.buckets.get(bucket, ()))
-        return Split(*bucket, files, False, (), self._deletions.get(bucket, {}))
+        return Split(*bucket, files, False, (), deletions_in(self._deletions, bucket, files))
 
 
 def _changed(table: Table, old: Split, new: Split) -> tuple[Split, Split]:
@@ -299,10 +277,3 @@ def _without(table: Table, split: Split, unchanged: set[str]) -> Split:
     files = [f for f in split.files if f.file_name not in unchanged]
     sections = tuple(sections_of(table.schema, files))
     return replace(split, files=tuple(f for s in sections for run in s.runs for f in run), sections=sections)
-
-
-def count_files(metrics: ScanMetrics, files: Iterable[DataFileMeta]) -> None:
-    """Add files that are read to metrics."""
-    for f in files:
-        metrics.files_read += 1
-        metrics.bytes_read += f.file_size

@@ -26,14 +26,10 @@ from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.registry import KINDS
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry, KeyRange
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.table.index import (
-    GLOBAL_INDEX_ENABLED,
-    GLOBAL_INDEX_SEARCH_MODE,
-    GLOBAL_INDEX_THREAD_NUM,
-    SCALAR_INDEX_SEARCH_MODE,
-)
+from paimon_sql.format.options.table import index
 from paimon_sql.format.schema.types import ArrayType, DataField
 from paimon_sql.storage.data_files.file_groups import groups_of_entries
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import (
     And,
@@ -109,11 +105,12 @@ def usable_entries(
 ) -> list[IndexManifestEntry]:
     """The index files over some columns of some data files; none if the table's options disable indexes.
 
-    Nor if files or indexes claim more row ids than `MAX_INDEXED_ROWS`: such a read uses no index.
+    Nor any if files or indexes claim more row ids than `MAX_INDEXED_ROWS`, nor those whose keys may have another type
+    than the column has now.
     """
     if snapshot is None or snapshot.index_manifest is None or not len(files):
         return []
-    if not (table.layout.groups_files and table.options.get(GLOBAL_INDEX_ENABLED)):
+    if not (table.layout.groups_files and table.options.get(index.GLOBAL_INDEX_ENABLED)):
         return []
     if not _are_countable(files):
         return []
@@ -129,7 +126,11 @@ def usable_entries(
         and KINDS[e.file.index_type].supports(types[meta_of(e).index_field_id])
         and 0 <= meta_of(e).row_range_start <= meta_of(e).row_range_end < _MAX_ROW_ID
     ]
-    return found if sum(map(_rows_covered, found)) <= MAX_INDEXED_ROWS else []
+    if sum(map(_rows_covered, found)) > MAX_INDEXED_ROWS:
+        return []
+    by_field = grouped((meta_of(e).index_field_id, e) for e in found)
+    wrong = {name for f in fields for name in of_another_type(table, by_field.get(f.id, ()), f)}
+    return [e for e in found if e.file.file_name not in wrong]
 
 
 def _rows_covered(entry: IndexManifestEntry) -> int:
@@ -152,9 +153,9 @@ def _are_countable(files: pa.Table) -> bool:
 def _is_fast(table: Table) -> bool:
     """Whether the table's options restrict reads to indexed rows; by default all rows are read."""
     options = table.options
-    if options.has(SCALAR_INDEX_SEARCH_MODE):
-        return options.get(SCALAR_INDEX_SEARCH_MODE) == _FAST
-    return options.get(GLOBAL_INDEX_SEARCH_MODE) == _FAST
+    if options.has(index.SCALAR_INDEX_SEARCH_MODE):
+        return options.get(index.SCALAR_INDEX_SEARCH_MODE) == _FAST
+    return options.get(index.GLOBAL_INDEX_SEARCH_MODE) == _FAST
 
 
 def ranges_of(found: BitMap64) -> RowIds:
@@ -195,8 +196,6 @@ class _Search:
     def _answer(self, search: IndexSearch, field: DataField) -> BitMap64 | None:
         """The rows of a condition on one column: those that its indexes find, and those without an index."""
         of_column = [e for e in self.entries if meta_of(e).index_field_id == field.id]
-        wrong = of_another_type(self.table, of_column, field)
-        of_column = [e for e in of_column if e.file.file_name not in wrong]
         changed = changed_since(self.table, self.files, of_column, field.id)
         found, seen = BitMap64(), BitMap64()
         for kind, entries in self._by_kind(of_column):
@@ -205,7 +204,7 @@ class _Search:
             if search.is_range and sum(e.file.file_size for e in chosen) > max_size:
                 continue
             threads = self.table.file_io.threads_for(
-                self.table.path, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM)
+                self.table.path, len(chosen), self.table.options.get(index.GLOBAL_INDEX_THREAD_NUM)
             )
             answers = map_in_threads(partial(self._asked, search, field, kind), chosen, threads)
             unreadable = {covered_rows(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}

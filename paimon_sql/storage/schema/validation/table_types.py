@@ -18,7 +18,7 @@ from paimon_sql.format.options.table.format_table import (
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid, quoted_list
-from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
+from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS
 
 _NOT_EMPTY = {
     "csv": (CSV_FIELD_DELIMITER, CSV_LINE_DELIMITER, CSV_QUOTE_CHARACTER, CSV_ESCAPE_CHARACTER),

@@ -1,22 +1,33 @@
-"""Base class of bucket modes, and the state of a table by which they plan its writes."""
+"""Base class of bucket modes, and their registry; the state of a table by which they plan its writes.
+
+The hashes of the keys in dynamic buckets are in hash indexes (spec: Table Index).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.discovery import implementations
+from paimon_sql.errors import CommitConflictError, CorruptFileError, UnsupportedError
+from paimon_sql.format.metadata.index_files import read_hash_index
+from paimon_sql.format.metadata.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
-from paimon_sql.storage.staging.proposal import Overwrite
+from paimon_sql.storage.staging.proposal import Overwrite, Proposal
+from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, hash_indexes
 from paimon_sql.storage.write.task import WriteTask
 from paimon_sql.storage.write.writers import Target
 
@@ -117,7 +128,115 @@ class WriteState:
         overwritten = set(live["partition"].to_pylist()) - set(self.files["partition"].to_pylist())
         filled = set(zip(self.files["partition"].to_pylist(), self.files["bucket"].to_pylist(), strict=True))
         return {
-            target: index if target in filled else index.emptied()
+            target: index if target in filled else replace(index, counts=False)
             for target, index in hash_indexes(self.table, self.snapshot).items()
             if target[0] not in overwritten
         }
+
+
+@cache
+def _modes() -> tuple[BucketMode, ...]:
+    return tuple(mode() for mode in implementations("paimon_sql.storage.write.buckets.modes", BucketMode))
+
+
+def special_numbers() -> set[int | None]:
+    """The values of the option ``bucket`` that are no number of buckets."""
+    return {mode.number for mode in _modes()}
+
+
+def bucket_mode(schema: TableSchema) -> BucketMode:
+    """The bucket mode of a table.
+
+    Raises:
+        UnsupportedError: no mode suits the table.
+    """
+    buckets = TableOptions(schema.options).get(BUCKET)
+    for mode in _modes():
+        if mode.number == (None if buckets > 0 else buckets) and mode.suits(schema):
+            return mode
+    raise UnsupportedError("No bucket mode suits the option 'bucket' and the primary key of the table.")
+
+
+def bound_partition_keys(schema: TableSchema) -> tuple[str, ...]:
+    """The partition columns that identify a row together with the primary key, as a key may be in several partitions.
+
+    Only cross-partition writes find a key in any partition; the other modes look into the row's partition only.
+    """
+    if not schema.has_key or bucket_mode(schema).spans_partitions:
+        return ()
+    return tuple(name for name in schema.partition_keys if name not in schema.primary_keys)
+
+
+@dataclass(frozen=True)
+class HashIndexFile:
+    """The hash index of a bucket.
+
+    Attributes:
+        path: its path.
+        file: its metadata in the index manifest.
+        counts: whether the index applies; False if the bucket is empty.
+    """
+
+    path: str
+    file: IndexFileMeta
+    counts: bool = True
+
+    @property
+    def rows(self) -> int:
+        """The number of keys in the bucket."""
+        return self.file.row_count if self.counts else 0
+
+    def read(self, table: Table) -> npt.NDArray[np.int32]:
+        """The hashes of the bucket's keys.
+
+        Raises:
+            MissingFileError: the file does not exist.
+            CorruptFileError: its number of hashes is not that of the index manifest.
+        """
+        if not self.counts:
+            return np.zeros(0, np.int32)
+        hashes = read_hash_index(table.file_io.read_bytes(self.path), self.path)
+        if len(hashes) != self.file.row_count:
+            raise CorruptFileError(
+                f"the hash index holds {len(hashes)} keys, but {self.file.row_count} according to the index manifest",
+                path=self.path,
+            )
+        return hashes
+
+
+def hash_indexes(table: Table, snapshot: Snapshot | None) -> dict[Target, HashIndexFile]:
+    """The hash indexes of a snapshot by partition and bucket."""
+    return {
+        (e.partition, e.bucket): HashIndexFile(index_path(table, e), e.file)
+        for e in index_entries(table, snapshot)
+        if e.file.index_type == HASH_INDEX
+    }
+
+
+def check_hash_indexes(
+    table: Table, seen: Mapping[Target, HashIndexFile], partitions: Collection[bytes], proposal: Proposal
+) -> None:
+    """Check that the hash indexes of some partitions did not change since a writer read them.
+
+    A writer assigns buckets to new keys by these indexes. If a concurrent writer added the same keys, a key could be in
+    two buckets.
+
+    Args:
+        table: the table.
+        seen: the hash indexes that the writer read.
+        partitions: the partitions that it wrote to.
+        proposal: the commit.
+
+    Raises:
+        CommitConflictError: they changed.
+    """
+    now = {t: i.file.file_name for t, i in hash_indexes(table, proposal.latest).items() if t[0] in partitions}
+    then = {t: i.file.file_name for t, i in seen.items() if t[0] in partitions}
+    if now != then:
+        partition = next(iter(dict(now.items() ^ then.items())))[0]
+        path = table.locations.partition(partition)
+        raise CommitConflictError(
+            f"{table.name}: another job concurrently added new keys to the dynamic buckets of"
+            f" {f'partition {path}' if path else 'the table'}, so a key could be in two buckets.",
+            remedy="Run the statement again; let one job at a time write to a partition with dynamic buckets.",
+        )

@@ -12,23 +12,14 @@ from dataclasses import dataclass
 from paimon_sql.format.options.table.bucket import BUCKET_FUNCTION_TYPE
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.scan.key_order import SAME_ORDER_TYPES
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
 from paimon_sql.storage.scan.read_state import depends_on_snapshot_alone
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.buckets.base import bucket_mode
 
-_SAME_BITS_TYPES = (
-    t.BooleanType,
-    t.TinyIntType,
-    t.SmallIntType,
-    t.IntType,
-    t.BigIntType,
-    t.DateType,
-    t.DecimalType,
-    t.VarCharType,
-    t.VarBinaryType,
-)
+_SAME_BITS_TYPES = (*SAME_ORDER_TYPES, t.VarBinaryType)
 """The types whose equal values have equal bits: not floating point, where 0.0 = -0.0, nor padded strings."""
 
 

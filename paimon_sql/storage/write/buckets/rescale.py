@@ -8,7 +8,7 @@ tables are merged to one sorted run per bucket, on the max level.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
+from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, grouped, live_files
 from paimon_sql.storage.data_files.lsm_tree import max_level, sections_of
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.registry import merge_engine
@@ -33,7 +33,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.changelog_producers.none import NoChangelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.files.rolling import RollingWriter, aborted_on_error, write_all
+from paimon_sql.storage.write.rolling import RollingWriter, aborted_on_error, write_all
 from paimon_sql.storage.write.settings import WriteSettings
 from paimon_sql.storage.write.task import WriteLayout
 from paimon_sql.storage.write.writers import as_stored
@@ -53,7 +53,7 @@ class RescaleTask:
 
     table: Table
     partition: bytes
-    buckets: Mapping[int, tuple[DataFileMeta, ...]]
+    buckets: Mapping[int, Sequence[DataFileMeta]]
     total_buckets: int
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
 
@@ -84,15 +84,13 @@ class RescaleTask:
         for bucket, files in sorted(self.buckets.items()):
             marked = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
             sections = tuple(sections_of(self.table.schema, files)) if keyed else ()
-            split = Split(self.partition, bucket, files, not keyed, sections, marked)
+            split = Split(self.partition, bucket, tuple(files), not keyed, sections, marked)
             for batch in ReadTask(self.table, split, with_kinds if has_deletes else names).batches():
                 yield with_inserts(batch, with_kinds) if keyed and not has_deletes else batch
 
     def _settled(self, messages: list[CommitMessage]) -> list[CommitMessage]:
         """The files of each bucket as one sorted run on the max level."""
-        written: dict[int, list[DataFileMeta]] = {}
-        for m in messages:
-            written.setdefault(m.bucket, []).extend(m.new_files)
+        written = grouped((m.bucket, f) for m in messages for f in m.new_files)
         return [
             CommitMessage(self.partition, bucket, self.total_buckets, new_files=self._one_run(bucket, tuple(files)))
             for bucket, files in written.items()
@@ -113,14 +111,8 @@ class RescaleTask:
                 for window in merge_section(self.table, split, section, columns):
                     yield from as_stored(settings, engine.merge(window)).to_batches(max_chunksize=262_144)
 
-        writer = RollingWriter(
-            self.table,
-            settings,
-            self.partition,
-            bucket,
-            level=level,
-            source=FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT,
-        )
+        source = FileSource.APPEND if is_ordered_by_snapshots(self.table.schema) else FileSource.COMPACT
+        writer = RollingWriter(self.table, settings, self.partition, bucket, level=level, source=source)
         result = write_all(writer, merged())
         locations = self.table.locations
         self.table.file_io.delete_many(p for f in files for p in locations.files_of(self.partition, bucket, f))
@@ -157,17 +149,9 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
         replaced.append(e)
         remainder = e.bucket % math.gcd(e.total_buckets, wanted)
         parts.setdefault((e.partition, remainder), {}).setdefault(e.bucket, []).append(e.file)
-    deletions: dict[bytes, dict[str, Deletion]] = {}
-    for (partition, _, name), deletion in deletions_of(table, snapshot).items():
-        deletions.setdefault(partition, {})[name] = deletion
+    deletions = grouped((p, (name, deletion)) for (p, _, name), deletion in deletions_of(table, snapshot).items())
     tasks = [
-        RescaleTask(
-            table,
-            partition,
-            {bucket: tuple(files) for bucket, files in buckets.items()},
-            numbers[partition],
-            deletions.get(partition, {}),
-        )
+        RescaleTask(table, partition, buckets, numbers[partition], dict(deletions.get(partition, ())))
         for (partition, _), buckets in parts.items()
     ]
     return RescalePlan(tasks, replaced)

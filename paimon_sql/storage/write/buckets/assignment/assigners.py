@@ -16,7 +16,7 @@ from paimon_sql.format.rows.bucket_functions import row_hash
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile
+from paimon_sql.storage.write.buckets.base import HashIndexFile
 from paimon_sql.storage.write.writers import Target
 
 MAX_BUCKETS = 32767

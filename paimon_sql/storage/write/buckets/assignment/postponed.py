@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
@@ -11,13 +11,14 @@ from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table import bucket
 from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.scan.postponed import order
-from paimon_sql.storage.scan.split import pack
+from paimon_sql.storage.scan.split import FileKey, pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.files.rolling import aborted_on_error
+from paimon_sql.storage.write.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import KeyValueWriter, Target
 
 
@@ -132,11 +133,8 @@ def plan_distribution(
         totals: the current or new number of buckets by partition.
         sequences: the max sequence number of existing rows, by partition and bucket.
     """
-    partitions: dict[bytes, list[DataFileMeta]] = {}
-    for e in waiting:
-        partitions.setdefault(e.partition, []).append(e.file)
     tasks = []
-    for partition, files in partitions.items():
+    for partition, files in grouped((e.partition, e.file) for e in waiting).items():
         before = 0
         for piece in pack(sorted(files, key=order), lambda f: f.file_size, PIECE_BYTES):
             known = {(partition, b): sequences.get((partition, b), -1) + before for b in range(totals[partition])}
@@ -146,39 +144,28 @@ def plan_distribution(
 
 
 def as_compaction(
-    table: Table, waiting: Iterable[ManifestEntry], placed: Iterable[CommitMessage], merged: Iterable[CommitMessage]
+    table: Table, waiting: Iterable[ManifestEntry], placed: Sequence[CommitMessage], merged: Sequence[CommitMessage]
 ) -> list[CommitMessage]:
     """Combine three steps to one compaction: postponed files deleted, files distributed, some of these merged.
 
     Distributed files that were merged are deleted at once, unless they are among the results.
     """
-    merged = list(merged)
-    inputs = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_before}
-    outputs = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_after}
+
+    def key(message: CommitMessage, file: DataFileMeta) -> FileKey:
+        return message.partition, message.bucket, file.file_name
+
+    inputs = {key(m, f) for m in merged for f in m.compact_before}
+    outputs = {key(m, f) for m in merged for f in m.compact_after}
+    new = [(m, f) for m in placed for f in m.new_files]
+    used = inputs.intersection(key(m, f) for m, f in new)
     messages = [CommitMessage(e.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=(e.file,)) for e in waiting]
-    used: set[tuple[bytes, int, str]] = set()
-    useless: list[str] = []
     for m in placed:
-        unmerged = []
-        for f in m.new_files:
-            key = (m.partition, m.bucket, f.file_name)
-            if key not in inputs:
-                unmerged.append(f)
-                continue
-            used.add(key)
-            if key not in outputs:
-                useless.extend(table.locations.files_of(m.partition, m.bucket, f))
-        messages.append(
-            replace(
-                m,
-                new_files=(),
-                changelog_files=(),
-                compact_after=tuple(unmerged),
-                compact_changelog=(*m.compact_changelog, *m.changelog_files),
-            )
-        )
-    for m in merged:
-        before = tuple(f for f in m.compact_before if (m.partition, m.bucket, f.file_name) not in used)
-        messages.append(replace(m, compact_before=before))
-    table.file_io.delete_many(useless)
+        rest = tuple(f for f in m.new_files if key(m, f) not in used)
+        changes = (*m.compact_changelog, *m.changelog_files)
+        messages.append(replace(m, new_files=(), changelog_files=(), compact_after=rest, compact_changelog=changes))
+    messages += [replace(m, compact_before=tuple(f for f in m.compact_before if key(m, f) not in used)) for m in merged]
+    useless = used - outputs
+    table.file_io.delete_many(
+        path for m, f in new if key(m, f) in useless for path in table.locations.files_of(m.partition, m.bucket, f)
+    )
     return [m for m in messages if not m.is_empty()]

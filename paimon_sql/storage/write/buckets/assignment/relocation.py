@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,33 +12,34 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.options.table.bucket import CROSS_PARTITION_UPSERT_INDEX_TTL
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND, RowKind
-from paimon_sql.storage.data_files.live_files import deletions_of, partition_values
+from paimon_sql.storage.data_files.live_files import by_bucket, deletions_of, partition_values
 from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.files_to_read import was_created
+from paimon_sql.storage.scan.split import Split, deletions_in
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.assigners import AssignerPartition
 from paimon_sql.storage.write.buckets.base import WriteState
 from paimon_sql.storage.write.row_preparation import RowKindReader
-from paimon_sql.storage.write.writers import Target, check_keys
+from paimon_sql.storage.write.writers import Target
 
 Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class _Keys:
-    """Rows sorted by key: first row of each key, index of each row's key, current location of each key."""
+    """Rows sorted by key: first row of each key with its index, index of each row's key, location of each key."""
 
     rows: pa.RecordBatch
+    first: pa.RecordBatch
     starts: Indices
     of_row: Indices
     old: pa.Array
@@ -69,7 +71,7 @@ class Relocator:
     def __init__(self, table: Table, counts: Mapping[Target, int], number: int, assigners: int) -> None:
         self._table = table
         engine = merge_engine(table.schema)
-        self._kinds = RowKindReader(table, engine)
+        self._kinds = RowKindReader(table)
         self._router = Router(table.schema, 1)
         stays = self._first if engine.keeps_first else self._stay
         self._place = self._move if engine.moves_rows else stays
@@ -100,7 +102,6 @@ class Relocator:
 
     def _relocate_keys(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Relocate all rows of some keys."""
-        check_keys(self._table, rows)
         rows = self._kinds.given(rows)
         if not rows.num_rows:
             return
@@ -110,7 +111,7 @@ class Relocator:
         of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows.num_rows)))
         first = rows.take(pa.array(starts))
         old_bucket = pc.fill_null(first.column(OLD_BUCKET), -1).to_numpy(zero_copy_only=False)
-        found = _Keys(rows, starts, of_row, first.column(OLD_PARTITION), old_bucket)
+        found = _Keys(rows, first, starts, of_row, first.column(OLD_PARTITION), old_bucket)
         yield from (part for part in self._place(found) if part.num_rows)
 
     def _move(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
@@ -129,9 +130,7 @@ class Relocator:
 
     def _stay(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
         """All rows, in the partition of their existing key, or of the first row of a new key."""
-        first = keys.rows.take(pa.array(keys.starts))
-        own = self._own(first)
-        fresh = np.flatnonzero(~keys.known)
+        own, fresh = self._own(keys.first), np.flatnonzero(~keys.known)
         buckets = np.where(keys.known, keys.old_bucket, self._assigned(own, fresh)).astype(np.int32)
         partitions = pc.coalesce(keys.old, own)
         every = np.arange(keys.rows.num_rows)
@@ -139,9 +138,8 @@ class Relocator:
 
     def _first(self, keys: _Keys) -> Iterator[pa.RecordBatch]:
         """The first row of each new key."""
-        first = keys.rows.take(pa.array(keys.starts))
-        own, fresh = self._own(first), np.flatnonzero(~keys.known)
-        yield self._written(first, fresh, own, self._assigned(own, fresh))
+        own, fresh = self._own(keys.first), np.flatnonzero(~keys.known)
+        yield self._written(keys.first, fresh, own, self._assigned(own, fresh))
 
     def _own(self, rows: pa.RecordBatch) -> pa.Array:
         """The serialised partition of each row's own values."""
@@ -226,20 +224,15 @@ def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
     Buckets whose files are all older than ``cross-partition-upsert.index-ttl`` are skipped.
     """
     table = state.table
-    buckets: dict[Target, list[DataFileMeta]] = {}
-    for e in entries(state.files):
-        buckets.setdefault((e.partition, e.bucket), []).append(e.file)
     deletions = deletions_of(table, state.snapshot)
     ttl = table.options.get(CROSS_PARTITION_UPSERT_INDEX_TTL)
-    oldest = None if ttl is None else time.time() * 1000 - ttl.total_seconds() * 1000
+    oldest = None if ttl is None else math.ceil((time.time() - ttl.total_seconds()) * 1000)
     tasks = []
-    for (partition, bucket), files in buckets.items():
-        if oldest is not None and all((f.creation_epoch_millis() or 0) < oldest for f in files):
+    for bucket, files in by_bucket(entries(state.files)).items():
+        if not any(was_created(f, oldest) for f in files):
             continue
-        keys = {f.file_name: (partition, bucket, f.file_name) for f in files}
-        theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
-        sections = tuple(sections_of(table.schema, files))
-        tasks.append(KeyLocationTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
+        sections, theirs = tuple(sections_of(table.schema, files)), deletions_in(deletions, bucket, files)
+        tasks.append(KeyLocationTask(table, Split(*bucket, tuple(files), False, sections, theirs)))
     return tasks
 
 

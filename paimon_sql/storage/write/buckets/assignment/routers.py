@@ -35,18 +35,15 @@ class FixedRouter(Router):
     ) -> npt.NDArray[np.int32]:
         for partition in partitions:
             if self._known.get(partition, self.buckets) != self.buckets:
-                raise self._refusal(partition)
+                path = self._table.locations.partition(partition)
+                where = f"partition {path}" if path else "the table"
+                raise InvalidInputError(
+                    f"{self._table.name}: {where} has {self._known[partition]} buckets, but the option 'bucket' is"
+                    f" {self.buckets}.",
+                    remedy="INSERT OVERWRITE it, or CALL sys.rescale, to move its rows to the new buckets; or set"
+                    " 'bucket' back.",
+                )
         return super()._place(batch, partitions, codes)
-
-    def _refusal(self, partition: bytes) -> InvalidInputError:
-        path = self._table.locations.partition(partition)
-        where = f"partition {path}" if path else "the table"
-        return InvalidInputError(
-            f"{self._table.name}: {where} has {self._known[partition]} buckets, but the option 'bucket' is"
-            f" {self.buckets}.",
-            remedy="INSERT OVERWRITE it, or CALL sys.rescale, to move its rows to the new buckets; or set 'bucket'"
-            " back.",
-        )
 
 
 class AssignedRouter(Router):

@@ -53,14 +53,8 @@ class CrossPartition(BucketMode):
                 remedy="Specify the partition: INSERT OVERWRITE .. PARTITION (..).",
             )
         replaces_all = state.overwrite is not None and state.overwrite.partitions is None
-        return CrossPartitionTask(
-            state.table,
-            state.sequences,
-            tuple(plan_key_locations(state)),
-            state.row_counts,
-            state.snapshot,
-            replaces_all=replaces_all,
-        )
+        keys = tuple(plan_key_locations(state))
+        return CrossPartitionTask(state.table, state.sequences, keys, state.row_counts, replaces_all=replaces_all)
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,6 @@ class CrossPartitionTask(WriteTask):
     Attributes:
         key_location_tasks: the tasks that read the locations of existing keys.
         counts: the number of rows by bucket.
-        base: the snapshot that the write was planned on.
         located: whether rows are relocated already, with their bucket in ``_BUCKET``.
         replaces_all: whether the write replaces the whole table, and so all keys of concurrent commits.
     """
@@ -80,7 +73,6 @@ class CrossPartitionTask(WriteTask):
 
     key_location_tasks: tuple[KeyLocationTask, ...] = ()
     counts: Mapping[Target, int] = field(default_factory=dict)
-    base: Snapshot | None = None
     located: bool = False
     replaces_all: bool = False
 
@@ -116,7 +108,7 @@ class CrossPartitionTask(WriteTask):
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
         if self.replaces_all:
             return ()
-        check = partial(_check_base, self.table, self.base)
+        check = partial(_check_base, self.table, self.planned_on)
         return (Validation("no rows were written since the places of keys were looked up", check),)
 
     def _locations_of(self, keys: pa.Array) -> pa.Table:

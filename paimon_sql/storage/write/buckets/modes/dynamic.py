@@ -30,8 +30,7 @@ from paimon_sql.storage.write.buckets.assignment.assigners import (
     key_hashes,
 )
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
-from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, check_hash_indexes
+from paimon_sql.storage.write.buckets.base import BucketMode, HashIndexFile, WriteState, check_hash_indexes
 from paimon_sql.storage.write.distribution import Numbers, Rows, by_assigned_bucket, by_owner
 from paimon_sql.storage.write.task import WriteTask
 from paimon_sql.storage.write.writers import KeyValueWriter, Target
@@ -103,7 +102,7 @@ class Dynamic(BucketMode):
         return schema.has_key and set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
-        return DynamicTask(state.table, state.sequences, state.hash_indexes, appends=state.overwrite is None)
+        return DynamicTask(state.table, state.sequences, state.hash_indexes)
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,11 @@ class DynamicTask(WriteTask):
 
     Attributes:
         index: the hash indexes before the write.
-        appends: whether existing rows stay.
         assigners: the number of assigner partitions; None for that of the options.
         assigned: whether rows have their bucket in ``_BUCKET`` already.
     """
 
     index: Mapping[Target, HashIndexFile] = field(default_factory=dict)
-    appends: bool = True
     assigners: int | None = None
     assigned: bool = False
 
@@ -155,7 +152,7 @@ class DynamicTask(WriteTask):
         return IndexedWriter(self.table, self.sequences, self.index)
 
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
-        if not self.appends:
+        if not self.needs_sequences:
             return ()  # concurrent commits to the replaced partitions are replaced with these
         partitions = {m.partition for m in messages}
         check = partial(check_hash_indexes, self.table, self.index, partitions)

@@ -19,7 +19,6 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, key_value_fields
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.file_formats.avro.schema import avro_schema
-from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.scan.postponed import merges_postponed
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles, append_changes, new_files
 from paimon_sql.storage.table.partitions import Router
@@ -31,7 +30,7 @@ from paimon_sql.storage.write.buckets.rescale import rescale
 from paimon_sql.storage.write.distribution import Rows
 from paimon_sql.storage.write.row_preparation import RowKindReader
 from paimon_sql.storage.write.task import WriteTask
-from paimon_sql.storage.write.writers import AppendWriter, KeyValueWriter, Target, as_stored, check_keys
+from paimon_sql.storage.write.writers import AppendWriter, KeyValueWriter, Target, as_stored
 
 _NO_SEQUENCE = -1
 _MAX_WRITER_ID = 2**31 - 1
@@ -50,11 +49,10 @@ class PostponeWriter(AppendWriter):
         postponed = table.with_options({DATA_FILE_PREFIX.key: prefix, **_file_options(table.schema)})
         super().__init__(postponed, router=Router(table.schema, 1))
         self._total = POSTPONE_BUCKET
-        self._kinds = RowKindReader(table, merge_engine(table.schema))
+        self._kinds = RowKindReader(table)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows; the columns are those of the table, optionally with ``_VALUE_KIND`` after them."""
-        check_keys(self._table, batch)
         rows = self._kinds.given(batch)
         numbers = pa.array(np.full(rows.num_rows, _NO_SEQUENCE, dtype=np.int64))
         numbered = pa.Table.from_batches([rows.append_column(SEQUENCE_NUMBER.name, numbers)])

@@ -1,1 +1,0 @@
-"""Scans over several branches: chains, fallback branches."""

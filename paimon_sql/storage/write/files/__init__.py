@@ -1,1 +1,0 @@
-"""Writers of data files: rolling, names, blob files, file indexes."""
