@@ -135,8 +135,7 @@ class Refusing(Proxy):
             exception = f"{CATALYST}.analysis.NoSuchNamespaceException"
             raise_java(self.jvm.new(exception, self.jvm.strings(["nosuch"])))
 
-    class Java:
-        implements = ["java.util.concurrent.Callable"]
+    implements = ["java.util.concurrent.Callable"]
 
 
 def test_an_error_that_becomes_an_exception_of_sparks_is_found_too(spark: SparkSession) -> None:

@@ -212,6 +212,8 @@ class PaimonSource(Proxy):
         paths_of: returns the catalog of paths of a JVM session, and registers it there.
     """
 
+    implements = [_SOURCE]
+
     def __init__(self, jvm: Jvm, paths_of: Callable[[ClassicSession], PathCatalogProxy]) -> None:
         super().__init__(jvm)
         self.names = PathNames()
@@ -261,9 +263,6 @@ class PaimonSource(Proxy):
 
     def _active(self) -> ClassicSession:
         return self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
-
-    class Java:
-        implements = [_SOURCE]
 
 
 def _class_of(jvm: Jvm) -> Class:

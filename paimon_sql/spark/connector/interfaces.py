@@ -40,6 +40,14 @@ class MetricsInterface(Proxy):
 class CatalogInterface(Proxy):
     """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
 
+    implements = [
+        f"{CATALOG}.StagingTableCatalog",
+        f"{CATALOG}.SupportsNamespaces",
+        f"{CATALOG}.ProcedureCatalog",
+        f"{CATALOG}.FunctionCatalog",
+        *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
+    ]
+
     def initialize(self, name: str, options: object) -> None:
         pass
 
@@ -60,15 +68,6 @@ class CatalogInterface(Proxy):
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
-
-    class Java:
-        implements = [
-            f"{CATALOG}.StagingTableCatalog",
-            f"{CATALOG}.SupportsNamespaces",
-            f"{CATALOG}.ProcedureCatalog",
-            f"{CATALOG}.FunctionCatalog",
-            *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
-        ]
 
 
 class TableInterface(MetricsInterface):
@@ -148,15 +147,16 @@ class ScanInterface(MetricsInterface):
 class StreamingWriteInterface(Proxy):
     """Defaults of ``StreamingWrite``."""
 
+    implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
+
     def useCommitCoordinator(self) -> bool:
         return True
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
 
 
 class WriteInterface(MetricsInterface):
     """Defaults of ``V1Write``."""
+
+    implements = [f"{CONNECTOR}.write.V1Write"]
 
     def description(self) -> str:
         return self.toString()
@@ -166,9 +166,6 @@ class WriteInterface(MetricsInterface):
 
     def toStreaming(self) -> Proxy:
         raise UnsupportedError("This write does not support streaming.")
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.V1Write"]
 
 
 class PartitionInterface(Proxy, ABC):

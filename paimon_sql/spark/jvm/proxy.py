@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
@@ -60,12 +60,16 @@ def _names(jvm: Jvm) -> JavaMethod:
 
 
 class Proxy:
-    """A proxy: a Python object that Java code calls through the interfaces of its inner class ``Java``.
+    """A proxy: a Python object that Java code calls through the interfaces that it implements.
 
     The public methods of a subclass are wrapped: a `PaimonError` becomes a Java exception with the message alone, any
     other Python error a Java exception that names the error's class; Java exceptions pass through.
+
+    Attributes:
+        implements: the full names of the interfaces.
     """
 
+    implements: ClassVar[Sequence[str]]
     jvm: Jvm
 
     def __init_subclass__(cls) -> None:
@@ -76,6 +80,11 @@ class Proxy:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
+
+    @property
+    def Java(self) -> Proxy:
+        """Where Py4J looks for the interfaces."""
+        return self
 
     def equals(self, other: object) -> bool:
         # Java passes never the Python object itself, but its proxy.
@@ -196,6 +205,8 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
 class _Named(Proxy):
     """Filter of the methods that Python answers."""
 
+    implements = [f"{_PROXY}.MethodFilter"]
+
     def __init__(self, jvm: Jvm, names: frozenset[str]) -> None:
         super().__init__(jvm)
         self._names = names
@@ -203,12 +214,11 @@ class _Named(Proxy):
     def isHandled(self, method: Member) -> bool:
         return method.getName() in self._names
 
-    class Java:
-        implements = [f"{_PROXY}.MethodFilter"]
-
 
 class _Methods(Proxy):
     """The methods of one object."""
+
+    implements = [f"{_PROXY}.MethodHandler"]
 
     def __init__(self, jvm: Jvm, methods: Mapping[str, Method]) -> None:
         super().__init__(jvm)
@@ -219,9 +229,6 @@ class _Methods(Proxy):
     def invoke(self, target: JavaObject, method: Member, proceed: Member, arguments: Sequence[object]) -> object:
         answer = self._only or self._methods[method.getName()]
         return answer(target, arguments, lambda: _proceed(proceed, target, arguments))
-
-    class Java:
-        implements = [f"{_PROXY}.MethodHandler"]
 
 
 def _proceed(method: Member, target: JavaObject, arguments: Sequence[object]) -> JavaObject:

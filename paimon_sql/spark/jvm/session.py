@@ -87,12 +87,11 @@ def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -
 class _Call(Proxy):
     """A Scala function without parameters."""
 
+    implements = ["scala.Function0"]
+
     def __init__(self, jvm: Jvm, run: Callable[[], object]) -> None:
         super().__init__(jvm)
         self._run = run
 
     def apply(self) -> object:
         return self._run()
-
-    class Java:
-        implements = ["scala.Function0"]

@@ -93,6 +93,8 @@ def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs
 class UnboundProxy(Proxy):
     """An unbound procedure; it has only one signature."""
 
+    implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
     def __init__(self, bound: BoundProxy) -> None:
         super().__init__(bound.jvm)
         self._bound = bound
@@ -109,9 +111,6 @@ class UnboundProxy(Proxy):
     def bind(self, input_type: object) -> BoundProxy:
         return self._bound
 
-    class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
-
 
 class BoundProxy(Proxy, ABC):
     """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly.
@@ -119,6 +118,8 @@ class BoundProxy(Proxy, ABC):
     Attributes:
         procedure: the procedure's name.
     """
+
+    implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
     procedure: str
 
@@ -139,9 +140,6 @@ class BoundProxy(Proxy, ABC):
 
     @abstractmethod
     def call(self, row: InternalRow) -> JavaIterator: ...
-
-    class Java:
-        implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
 
 class ProcedureProxy(BoundProxy):
@@ -198,6 +196,8 @@ class ProcedureProxy(BoundProxy):
 class MissingProcedureProxy(Proxy):
     """A placeholder for a procedure that does not exist: its methods raise the error."""
 
+    implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
     def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
         super().__init__(jvm)
         self._error = error
@@ -213,9 +213,6 @@ class MissingProcedureProxy(Proxy):
 
     def bind(self, input_type: object) -> NoReturn:
         raise self._error
-
-    class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
 
 class ExecuteProxy(BoundProxy):

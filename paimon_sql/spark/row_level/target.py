@@ -100,6 +100,14 @@ class TargetProxy(TableProxy):
         by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
     """
 
+    # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
+    implements = [
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsMetadataColumns",
+        f"{CATALOG}.SupportsRowLevelOperations",
+    ]
+
     def __init__(
         self,
         session: JvmSession,
@@ -140,15 +148,6 @@ class TargetProxy(TableProxy):
         table = self.table.with_options(_UNRESOLVED_BLOBS if has_references else {})
         self.scan = TargetScanProxy(self.session, table, by_bucket=self._by_bucket)
         return self.scan
-
-    class Java:
-        # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
-        implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.SupportsMetadataColumns",
-            f"{CATALOG}.SupportsRowLevelOperations",
-        ]
 
 
 class TargetScanProxy(ScanBuilderProxy):
@@ -192,6 +191,8 @@ class TargetScanProxy(ScanBuilderProxy):
 class OperationProxy(Proxy):
     """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
+    implements = [f"{CONNECTOR}.write.SupportsDelta", f"{CONNECTOR}.write.RowLevelOperationBuilder"]
+
     def __init__(self, jvm: Jvm, target: TargetProxy, command: JavaObject) -> None:
         super().__init__(jvm)
         self._target = target
@@ -224,6 +225,3 @@ class OperationProxy(Proxy):
 
     def representUpdateAsDeleteAndInsert(self) -> bool:
         return False
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.SupportsDelta", f"{CONNECTOR}.write.RowLevelOperationBuilder"]

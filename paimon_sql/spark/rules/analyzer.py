@@ -80,6 +80,8 @@ class RuleBuilder(Proxy):
         make: makes the rule of a session, which may be under construction; by default the constructor of the rule.
     """
 
+    implements = ["scala.Function1"]
+
     MARK = "paimon-sql rule builder"
 
     def __init__(
@@ -95,9 +97,6 @@ class RuleBuilder(Proxy):
     def apply(self, session: ClassicSession) -> JavaObject:
         rule = self._make(JvmSession(self.jvm, session))
         return compiled_rule(self.jvm, self.rule.compiled, self.rule.condition, rule.rewrite)
-
-    class Java:
-        implements = ["scala.Function1"]
 
 
 def inject(extensions: JavaObject, builder: RuleBuilder) -> None:

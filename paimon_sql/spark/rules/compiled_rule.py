@@ -50,15 +50,14 @@ def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite
 class _Answers(Proxy):
     """The Python side of a compiled rule: a ``MethodHandler``, since its interface declares any exception."""
 
+    implements = [_HANDLER]
+
     def __init__(self, jvm: Jvm, answer: Rewrite) -> None:
         super().__init__(jvm)
         self._answer = answer
 
     def invoke(self, plan: LogicalPlan, *_: object) -> LogicalPlan:
         return self._answer(plan)
-
-    class Java:
-        implements = [_HANDLER]
 
 
 _FUNCTION = "scala.runtime.AbstractPartialFunction"
@@ -161,12 +160,11 @@ def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
 class _Function(Proxy):
     """A Scala function from expression to expression."""
 
+    implements = ["scala.Function1"]
+
     def __init__(self, jvm: Jvm, change: Callable[[Expression], Expression]) -> None:
         super().__init__(jvm)
         self._change = change
 
     def apply(self, expression: Expression) -> Expression:
         return self._change(expression)
-
-    class Java:
-        implements = ["scala.Function1"]

@@ -74,6 +74,15 @@ class ScanBuilderProxy(Proxy):
         request: what Spark has pushed.
     """
 
+    implements = [
+        f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+        "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+        f"{CONNECTOR}.read.SupportsPushDownLimit",
+        f"{CONNECTOR}.read.SupportsPushDownTopN",
+        f"{CONNECTOR}.read.SupportsPushDownAggregates",
+        f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
+    ]
+
     reads_unindexed = False
     streams = True
 
@@ -329,16 +338,6 @@ class ScanBuilderProxy(Proxy):
             request.columns,
             lambda split: ReadTask(request.table, split, request.names, request.predicate, parts=parts),
         )
-
-    class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-            f"{CONNECTOR}.read.SupportsPushDownLimit",
-            f"{CONNECTOR}.read.SupportsPushDownTopN",
-            f"{CONNECTOR}.read.SupportsPushDownAggregates",
-            f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
-        ]
 
 
 def _raise(error: PaimonError) -> pa.Table:

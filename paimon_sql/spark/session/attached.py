@@ -205,6 +205,8 @@ class CatalogsBuilder(Proxy):
         attach: called with a new session, these settings and its ``CatalogManager``.
     """
 
+    implements = ["scala.Function1"]
+
     MARK = "paimon-sql catalogs builder"
 
     def __init__(
@@ -223,9 +225,6 @@ class CatalogsBuilder(Proxy):
     def apply(self, session: ClassicSession) -> JavaObject:
         self._attach(session, self._catalogs, _manager_of(session.sessionState()))
         return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
-
-    class Java:
-        implements = ["scala.Function1"]
 
 
 def _manager_of(state: SessionState) -> CatalogManager:

@@ -208,6 +208,8 @@ class ColumnScanBuilder(Proxy):
         spare: the column to read for a query that needs none: batches without columns would lose the number of rows.
     """
 
+    implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
+
     def __init__(self, jvm: Jvm, fields: Sequence[DataField], spare: DataField) -> None:
         super().__init__(jvm)
         self._fields = self._columns = tuple(fields)
@@ -216,9 +218,6 @@ class ColumnScanBuilder(Proxy):
     def pruneColumns(self, struct: StructType) -> None:
         known = {f.name: f for f in self._fields}
         self._columns = tuple(known[f["name"]] for f in struct_json(struct)["fields"]) or (self._spare,)
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
 
 
 class FilteredScanBuilder(ColumnScanBuilder):
@@ -230,6 +229,11 @@ class FilteredScanBuilder(ColumnScanBuilder):
         spare: see `ColumnScanBuilder`.
         filtered: the columns on which filters are used.
     """
+
+    implements = [
+        *ColumnScanBuilder.implements,
+        "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+    ]
 
     def __init__(self, jvm: Jvm, fields: Sequence[DataField], spare: DataField, filtered: Iterable[DataField]) -> None:
         super().__init__(jvm, fields, spare)
@@ -248,12 +252,6 @@ class FilteredScanBuilder(ColumnScanBuilder):
 
     def pushedFilters(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
-
-    class Java:
-        implements = [
-            *ColumnScanBuilder.Java.implements,
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        ]
 
 
 class ReadOnlyTable(TableInterface):

@@ -46,6 +46,8 @@ class ChangelogProxy(Proxy):
     The primary key identifies a row, or its row id if the table tracks rows; other tables have no identity of rows.
     """
 
+    implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
+
     def __init__(self, jvm: Jvm, table: Table, commits: range) -> None:
         super().__init__(jvm)
         self.table = table
@@ -91,9 +93,6 @@ class ChangelogProxy(Proxy):
     def newScanBuilder(self, options: StringMap) -> Proxy:
         builder = ChangesBuilderProxy(self.jvm, self.table, self.commits, self._fields)
         return under_push_down(self.jvm, self.table.options, builder, self._fields)
-
-    class Java:
-        implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
 
 
 class ChangesBuilderProxy(FilteredScanBuilder):

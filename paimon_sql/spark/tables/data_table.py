@@ -48,6 +48,14 @@ class TableProxy(SchemaTable, PartitionManagement):
             write when it loaded the table; by default the table itself.
     """
 
+    implements = [
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsAtomicPartitionManagement",
+        f"{CATALOG}.TruncatableTable",
+        f"{CATALOG}.SupportsMetadataColumns",
+    ]
+
     capability_names: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
         *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
@@ -122,15 +130,6 @@ class TableProxy(SchemaTable, PartitionManagement):
                 remedy="Leave the option out of the write, or RESET it in the session.",
             )
         return self.written
-
-    class Java:
-        implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.SupportsAtomicPartitionManagement",
-            f"{CATALOG}.TruncatableTable",
-            f"{CATALOG}.SupportsMetadataColumns",
-        ]
 
 
 class QueryAuthTableProxy(TableProxy):

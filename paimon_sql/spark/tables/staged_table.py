@@ -106,6 +106,8 @@ class StagedTableProxy(TableProxy):
         overwrite: the rows to replace; None appends.
     """
 
+    implements = [*TableProxy.implements, f"{CATALOG}.StagedTable"]
+
     overwrite: ClassVar[Overwrite | None] = None
 
     def __init__(self, session: JvmSession, table: Table, catalog: Catalog, identifier: Identifier) -> None:
@@ -137,9 +139,6 @@ class StagedTableProxy(TableProxy):
         """The messages of the written rows and of the compactions that are due after them."""
         compacted = compact_due(self.transaction.table, self.messages, SparkExecutor(self.jvm), self.overwrite)
         return [*self.messages, *self.transaction.staged.own(compacted)]
-
-    class Java:
-        implements = [*TableProxy.Java.implements, f"{CATALOG}.StagedTable"]
 
 
 class CreatedTableProxy(StagedTableProxy):
@@ -236,15 +235,14 @@ class StagedWriteProxy(V1WriteProxy):
 class StagedInsertableProxy(Proxy):
     """The relation into which Spark inserts the rows."""
 
+    implements = ["org.apache.spark.sql.sources.InsertableRelation"]
+
     def __init__(self, target: StagedTableProxy) -> None:
         super().__init__(target.jvm)
         self._target = target
 
     def insert(self, frame: Dataset, overwrite: bool) -> None:
         self._target.write(DataFrame(frame, self._target.session.python))
-
-    class Java:
-        implements = ["org.apache.spark.sql.sources.InsertableRelation"]
 
 
 def _has_rows(table: Table) -> bool:

@@ -40,6 +40,8 @@ Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
 class MetadataTableProxy(ReadOnlyTable):
     """A table whose rows are computed on the driver."""
 
+    implements = [f"{CATALOG}.SupportsRead"]
+
     def __init__(self, session: JvmSession, name: str, columns: tuple[DataField, ...]) -> None:
         super().__init__(session.jvm)
         self.session = session
@@ -59,9 +61,6 @@ class MetadataTableProxy(ReadOnlyTable):
     def newScanBuilder(self, options: StringMap) -> SystemScanBuilderProxy | PlainScanBuilderProxy:
         rows = self.rows_under(read_options(self.jvm, options))
         return SystemScanBuilderProxy(self.session, self._name, self._columns, rows)
-
-    class Java:
-        implements = [f"{CATALOG}.SupportsRead"]
 
 
 class SystemTableProxy(MetadataTableProxy):
@@ -102,6 +101,8 @@ class CatalogTableProxy(MetadataTableProxy):
 class SystemScanBuilderProxy(FilteredScanBuilder):
     """Builder of the scan of a system table."""
 
+    implements = [*FilteredScanBuilder.implements, f"{CONNECTOR}.read.SupportsPushDownLimit"]
+
     def __init__(self, session: JvmSession, name: str, columns: tuple[DataField, ...], rows: Rows) -> None:
         super().__init__(session.jvm, columns, columns[0], columns)
         self._name = name
@@ -129,12 +130,11 @@ class SystemScanBuilderProxy(FilteredScanBuilder):
 
         return LocalScanProxy(self._session, self._columns, rows, f"paimon {self._name}")
 
-    class Java:
-        implements = [*FilteredScanBuilder.Java.implements, f"{CONNECTOR}.read.SupportsPushDownLimit"]
-
 
 class DerivedTableProxy(ReadOnlyTable):
     """A system table that returns data rows."""
+
+    implements = [f"{CATALOG}.SupportsRead"]
 
     def __init__(self, session: JvmSession, table: Table, kind: ScannedTable | TableView) -> None:
         super().__init__(session.jvm)
@@ -162,9 +162,6 @@ class DerivedTableProxy(ReadOnlyTable):
             return under_push_down(self.jvm, table.options, viewed, table.schema.fields)
         scanned = ScannedBuilderProxy(self.jvm, table, self.kind)
         return under_push_down(self.jvm, table.options, scanned, self.kind.fields(table))
-
-    class Java:
-        implements = [f"{CATALOG}.SupportsRead"]
 
 
 def _state(table: Table) -> tuple[object, ...]:

@@ -53,6 +53,8 @@ class WriteBuilderProxy(Proxy):
         qualified_name: the table's name in Spark, with the catalog; empty if its catalog does not have it yet.
     """
 
+    implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
+
     def __init__(
         self, session: JvmSession, table: Table, info: WriteInfo, qualified_name: tuple[str, ...] = ()
     ) -> None:
@@ -97,9 +99,6 @@ class WriteBuilderProxy(Proxy):
         self.request = replace(self.request, overwrite=overwrite, by_partition=by_partition)
         return self
 
-    class Java:
-        implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
-
 
 class V1WriteProxy(WriteInterface):
     """A write that Spark executes as one call with the statement's rows (Spark: ``V1Write``)."""
@@ -124,6 +123,8 @@ class V1WriteProxy(WriteInterface):
 class InsertableProxy(Proxy):
     """The relation into which Spark inserts the rows."""
 
+    implements = ["org.apache.spark.sql.sources.InsertableRelation"]
+
     def __init__(self, session: JvmSession, request: WriteRequest) -> None:
         super().__init__(session.jvm)
         self.session = session
@@ -133,9 +134,6 @@ class InsertableProxy(Proxy):
         with Transaction(self._request.table) as transaction:
             run_write(self.jvm, transaction, DataFrame(frame, self.session.python), self._request.overwrite)
         cached_tables.renew(self.session)
-
-    class Java:
-        implements = ["org.apache.spark.sql.sources.InsertableRelation"]
 
 
 _PYTHON = "org.apache.spark.sql.execution.datasources.v2.python"
@@ -158,6 +156,8 @@ class DynamicOverwriteProxy(WriteInterface):
 
     Spark brings the rows of a partition together first, so that one task owns all its buckets.
     """
+
+    implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
 
     def __init__(self, session: JvmSession, request: WriteRequest, struct: JavaStruct) -> None:
         super().__init__(session.jvm)
@@ -228,9 +228,6 @@ class DynamicOverwriteProxy(WriteInterface):
         if not self._committed:
             with StagedFiles(self._request.table) as staged:
                 staged.add(_messages(a for a in answers if a is not None))
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
 
 
 def _messages(answers: Iterable[JavaObject]) -> list[CommitMessage]:

@@ -27,6 +27,8 @@ class LocalScanProxy(ScanInterface):
         traits: what it offers besides its rows.
     """
 
+    implements = [f"{CONNECTOR}.read.LocalScan"]
+
     def __init__(
         self,
         session: JvmSession,
@@ -49,6 +51,3 @@ class LocalScanProxy(ScanInterface):
 
     def rows(self) -> Sequence[InternalRow]:
         return internal_rows(self._session, self._rows(), self._fields)
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.LocalScan"]

@@ -63,6 +63,12 @@ class PlannedScanProxy(ScanInterface, ABC):
         native_twin: a scan by Spark's own reader that may replace it, with a filter above; None without.
     """
 
+    implements = [
+        f"{CONNECTOR}.read.SupportsReportStatistics",
+        f"{CONNECTOR}.read.SupportsRuntimeV2Filtering",
+        f"{CONNECTOR}.read.Batch",
+    ]
+
     traits: PlannedTraits
     native_twin: PlannedScanProxy | None = None
 
@@ -152,13 +158,6 @@ class PlannedScanProxy(ScanInterface, ABC):
         # Otherwise Spark would keep filters above the scan that the scan evaluates.
         return True
 
-    class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsReportStatistics",
-            f"{CONNECTOR}.read.SupportsRuntimeV2Filtering",
-            f"{CONNECTOR}.read.Batch",
-        ]
-
 
 scans_with_native_twin = share(lambda: WeakSet[PlannedScanProxy]())
 """The live scans that have a native twin."""
@@ -176,6 +175,8 @@ class UnplannedScanProxy(ScanInterface):
         plan: plans the scan of the batch.
         traits: what it offers besides its rows.
     """
+
+    implements = [f"{CONNECTOR}.read.SupportsReportStatistics"]
 
     def __init__(
         self, jvm: Jvm, name: str, fields: Sequence[DataField], plan: Callable[[], PlannedScanProxy], traits: ScanTraits
@@ -206,6 +207,3 @@ class UnplannedScanProxy(ScanInterface):
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         return True
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsReportStatistics"]

@@ -164,6 +164,8 @@ class MicroBatchStreamProxy(Proxy):
         task_of: the task that reads a split.
     """
 
+    implements = [f"{_STREAMING}.MicroBatchStream", f"{_STREAMING}.SupportsTriggerAvailableNow"]
+
     def __init__(
         self, jvm: Jvm, source: StreamSource, fields: Sequence[DataField], task_of: Callable[[Split], Task]
     ) -> None:
@@ -218,6 +220,3 @@ class MicroBatchStreamProxy(Proxy):
 
     def _offset(self, position: Position) -> Offset:
         return self.jvm.new(_OFFSET, position.to_json())
-
-    class Java:
-        implements = [f"{_STREAMING}.MicroBatchStream", f"{_STREAMING}.SupportsTriggerAvailableNow"]

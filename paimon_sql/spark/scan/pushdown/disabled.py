@@ -48,6 +48,8 @@ class PlainScanBuilderProxy(Proxy):
     Metadata columns are read if a query names them.
     """
 
+    implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
+
     def __init__(self, jvm: Jvm, builder: ScanBuilder, columns: Sequence[DataField]) -> None:
         super().__init__(jvm)
         self._builder = builder
@@ -60,6 +62,3 @@ class PlainScanBuilderProxy(Proxy):
 
     def build(self) -> object:
         return self._builder.build()
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]

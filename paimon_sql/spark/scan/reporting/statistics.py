@@ -30,6 +30,8 @@ def optional_long(jvm: Jvm, value: int | None) -> JavaObject:
 class StatisticsProxy(Proxy):
     """Rows and bytes of a scan before merging and filtering, and the statistics of analyzed columns."""
 
+    implements = [f"{CONNECTOR}.read.Statistics"]
+
     def __init__(self, jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> None:
         super().__init__(jvm)
         self._plan = plan
@@ -55,9 +57,6 @@ class StatisticsProxy(Proxy):
                 columns.put(reference, ColumnStatisticsProxy(self.jvm, column, types[name]))
         return columns
 
-    class Java:
-        implements = [f"{CONNECTOR}.read.Statistics"]
-
 
 def bytes_of(plan: ScanPlan, fields: Sequence[DataField]) -> int:
     """The estimated bytes of columns in the files of a plan.
@@ -80,6 +79,8 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
 
 class ColumnStatisticsProxy(Proxy):
     """The statistics of one column from ANALYZE TABLE."""
+
+    implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]
 
     def __init__(self, jvm: Jvm, column: ColumnStatistics, data_type: t.DataType) -> None:
         super().__init__(jvm)
@@ -123,9 +124,6 @@ class ColumnStatisticsProxy(Proxy):
         if isinstance(self._type, t.TimestampType | t.LocalZonedTimestampType):
             return epoch_nanos(cast("datetime | int", value), self._type.precision) // 1000
         return value
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]
 
 
 _ROW = 8

@@ -131,6 +131,13 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
 
+    implements = [
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsAtomicPartitionManagement",
+        f"{CATALOG}.TruncatableTable",
+    ]
+
     capability_names = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
     table: FormatTable
 
@@ -169,14 +176,6 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         validate(given, Scope.TABLE)
         return under_format_options(self.table, canonical(given))
 
-    class Java:
-        implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.SupportsAtomicPartitionManagement",
-            f"{CATALOG}.TruncatableTable",
-        ]
-
 
 class CreatedFormatTable(FormatTableProxy):
     """A format table that this statement has created, and drops if the statement fails.
@@ -188,6 +187,8 @@ class CreatedFormatTable(FormatTableProxy):
         identifier: its name.
         successor: replaces another table by this one after the rows are written.
     """
+
+    implements = [*FormatTableProxy.implements, f"{CATALOG}.StagedTable"]
 
     def __init__(
         self,
@@ -213,9 +214,6 @@ class CreatedFormatTable(FormatTableProxy):
         else:
             self.catalog.drop_table(self.identifier)
 
-    class Java:
-        implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
-
 
 class ReplacedFormatTable(FormatTableProxy):
     """A format table whose definition and files are replaced; readers see no change before the commit.
@@ -225,6 +223,8 @@ class ReplacedFormatTable(FormatTableProxy):
         old: the existing table.
         table: the table with its new definition.
     """
+
+    implements = [*FormatTableProxy.implements, f"{CATALOG}.StagedTable"]
 
     def __init__(self, session: JvmSession, old: FormatTable, table: FormatTable) -> None:
         super().__init__(session, table, writes=True)
@@ -244,6 +244,3 @@ class ReplacedFormatTable(FormatTableProxy):
     def abortStagedChanges(self) -> None:
         for staging in self._staged:
             discard(self.table, staging)
-
-    class Java:
-        implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]

@@ -40,6 +40,11 @@ class FormatScanBuilder(Proxy):
     Spark's builder takes the directories at its creation, so it is created after the filters are pushed.
     """
 
+    implements = [
+        f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+        "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+    ]
+
     def __init__(self, session: JvmSession, table: FormatTable) -> None:
         super().__init__(session.jvm)
         self.table = table
@@ -116,12 +121,6 @@ class FormatScanBuilder(Proxy):
         text = json.dumps(spark_struct(replace(f, type=f.type.as_nullable()) for f in fields))
         types = self.jvm.singleton("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
         return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(text))
-
-    class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        ]
 
 
 _EXPRESSIONS = f"{CATALYST}.expressions"

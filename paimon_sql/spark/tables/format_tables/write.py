@@ -39,6 +39,8 @@ class FormatWriteBuilder(Proxy):
         staged: gets the directory of the files if the statement's commit publishes them, since the table is replaced.
     """
 
+    implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
+
     def __init__(
         self, session: JvmSession, table: FormatTable, info: WriteInfo, staged: list[str] | None = None
     ) -> None:
@@ -75,12 +77,11 @@ class FormatWriteBuilder(Proxy):
         self._replaced = Replaced(dynamic=bool(self.table.partition_fields))
         return self
 
-    class Java:
-        implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
-
 
 class FormatWrite(WriteInterface):
     """One write; see `FormatWriteBuilder`."""
+
+    implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
 
     def __init__(
         self,
@@ -201,9 +202,6 @@ class FormatWrite(WriteInterface):
         )
         committer.setupJob(job)
         return jvm.new(f"{_SOURCES}.v2.FileBatchWrite", job, description, committer)
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
 
 
 _MAX_WAIT = 10.0
