@@ -123,10 +123,10 @@ class BoundFunctionProxy(Proxy):
         return f"paimon.{self._name}({', '.join(map(json.dumps, self._types))})"
 
     def inputTypes(self) -> Sequence[DataType]:
-        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(json.dumps(kind)) for kind in self._types])
+        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(kind) for kind in self._types])
 
     def resultType(self) -> DataType:
-        return self.jvm.struct(json.dumps(self._result_type))
+        return self.jvm.struct(self._result_type)
 
     def isResultNullable(self) -> bool:
         return self._nullable

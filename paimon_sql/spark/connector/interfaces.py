@@ -6,28 +6,29 @@ these classes with the interfaces of the installed Spark, so a method that a new
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.options.statement import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 
 
-class MetricsInterface(Proxy):
+class MetricsInterface(SessionProxy):
     """Defaults of the metrics of tables, scans and writes: none."""
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
@@ -106,15 +107,22 @@ class ScanTraits:
 NO_TRAITS = ScanTraits()
 
 
+@dataclass(eq=False)
 class ScanInterface(MetricsInterface):
-    """Defaults of ``Scan``."""
+    """Defaults of ``Scan``.
 
+    Attributes:
+        session: the session.
+        columns: the columns of the rows, in order.
+        what: a description for EXPLAIN.
+        traits: what it offers besides its rows.
+        is_stream: whether Spark has requested the stream.
+    """
+
+    columns: Sequence[DataField]
+    what: str
+    traits: ScanTraits = field(default=NO_TRAITS, kw_only=True)
     is_stream = False
-    """Whether Spark has requested the stream."""
-
-    def __init__(self, jvm: Jvm, traits: ScanTraits) -> None:
-        super().__init__(jvm)
-        self.traits = traits
 
     def _is_like(self, other: ScanInterface) -> bool:
         return self.traits.equality is not None and self.traits.equality == other.traits.equality
@@ -122,8 +130,14 @@ class ScanInterface(MetricsInterface):
     def _trait(self) -> Hashable:
         return super()._trait() if self.traits.equality is None else self.traits.equality.trait
 
+    def toString(self) -> str:
+        return self.what
+
     def description(self) -> str:
         return self.toString()
+
+    def readSchema(self) -> StructType:
+        return self.jvm.struct(spark_struct(self.columns))
 
     def toBatch(self) -> Proxy:
         return self
@@ -144,7 +158,7 @@ class ScanInterface(MetricsInterface):
         return UnsupportedError(f"{self.toString()} does not support {what} yet.")
 
 
-class StreamingWriteInterface(Proxy):
+class StreamingWriteInterface(SessionProxy):
     """Defaults of ``StreamingWrite``."""
 
     implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
@@ -168,13 +182,31 @@ class WriteInterface(MetricsInterface):
         raise UnsupportedError("This write does not support streaming.")
 
 
-class PartitionInterface(Proxy, ABC):
+class BatchWriteInterface(WriteInterface):
+    """Defaults of a write with a batch form, ``RequiresDistributionAndOrdering`` and ``BatchWrite``: any partitions."""
+
+    implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
+
+    def toBatch(self) -> Proxy:
+        return self
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def onDataWriterCommit(self, message: object) -> None:
+        pass
+
+
+class PartitionInterface(SessionProxy, ABC):
     """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, without properties."""
 
     table: AnyTable
 
     def partitionSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(spark_struct(self.table.schema.partition_fields)))
+        return self.jvm.struct(spark_struct(self.table.schema.partition_fields))
 
     def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
         return self.jvm.java_map({})

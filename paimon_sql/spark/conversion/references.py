@@ -109,6 +109,6 @@ def _hidden_column(jvm: Jvm, field: DataField) -> JavaObject:
         return made.getConstructors()[0]
 
     # Spark replaces CHAR and VARCHAR only in a table's regular columns.
-    kind = jvm.struct(json.dumps(without_lengths(spark_type(field.type))))
+    kind = jvm.struct(without_lengths(spark_type(field.type)))
     arguments = jvm.objects([field.name, kind, field.type.nullable, field.description])
     return jvm.constant("constructor of hidden columns", constructor).newInstance(arguments)

@@ -84,6 +84,11 @@ class Jvm:
         return self.singleton(SETTINGS).get()
 
     @property
+    def parallelism(self) -> int:
+        """The number of tasks that run at a time."""
+        return self.constant("parallelism", lambda: int(self.context.defaultParallelism))
+
+    @property
     def none(self) -> Option[NoReturn]:
         """Scala's None."""
         return self.singleton("scala.None")
@@ -180,11 +185,10 @@ class Jvm:
         found: dict[str, str] = json.loads(str(mapper.writeValueAsString(java_map)))
         return found
 
-    def struct(self, text: str) -> StructType:
-        """Spark's ``DataType`` of that JSON."""
-        found: StructType = self.remember(
-            text, lambda: self.static("org.apache.spark.sql.types.DataType", "fromJson")(text)
-        )
+    def struct(self, kind: str | Mapping[str, object]) -> StructType:
+        """Spark's ``DataType`` of a type in its JSON form."""
+        text, from_json = json.dumps(kind), self.static("org.apache.spark.sql.types.DataType", "fromJson")
+        found: StructType = self.remember(text, lambda: from_json(text))
         return found
 
     def enum(self, name: str, member: str) -> JavaObject:

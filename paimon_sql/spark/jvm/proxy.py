@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NoReturn, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -59,6 +60,7 @@ def _names(jvm: Jvm) -> JavaMethod:
     return jvm.static(_NAMES, "of")
 
 
+@dataclass(eq=False)
 class Proxy:
     """A proxy: a Python object that Java code calls through the interfaces that it implements.
 
@@ -67,6 +69,7 @@ class Proxy:
 
     Attributes:
         implements: the full names of the interfaces.
+        jvm: the JVM.
     """
 
     implements: ClassVar[Sequence[str]]
@@ -77,9 +80,6 @@ class Proxy:
         for name, member in list(vars(cls).items()):
             if callable(member) and not name.startswith("_") and not isinstance(member, type):
                 setattr(cls, name, _crossing(member))
-
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
 
     @property
     def Java(self) -> Proxy:
@@ -202,17 +202,15 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
     return factory.createClass()
 
 
+@dataclass(eq=False)
 class _Named(Proxy):
     """Filter of the methods that Python answers."""
 
     implements = [f"{_PROXY}.MethodFilter"]
-
-    def __init__(self, jvm: Jvm, names: frozenset[str]) -> None:
-        super().__init__(jvm)
-        self._names = names
+    names: frozenset[str]
 
     def isHandled(self, method: Member) -> bool:
-        return method.getName() in self._names
+        return method.getName() in self.names
 
 
 class _Methods(Proxy):

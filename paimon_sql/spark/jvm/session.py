@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -73,6 +73,21 @@ class JvmSession:
         return self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.java, plan)
 
 
+@dataclass(eq=False)
+class SessionProxy(Proxy):
+    """A proxy of one session.
+
+    Attributes:
+        session: the session.
+    """
+
+    jvm: Jvm = field(init=False)
+    session: JvmSession
+
+    def __post_init__(self) -> None:
+        self.jvm = self.session.jvm
+
+
 T = TypeVar("T")
 
 
@@ -84,14 +99,12 @@ def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -
     return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run)))
 
 
+@dataclass(eq=False)
 class _Call(Proxy):
     """A Scala function without parameters."""
 
     implements = ["scala.Function0"]
-
-    def __init__(self, jvm: Jvm, run: Callable[[], object]) -> None:
-        super().__init__(jvm)
-        self._run = run
+    run: Callable[[], object]
 
     def apply(self) -> object:
-        return self._run()
+        return self.run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
@@ -183,11 +182,11 @@ class ProcedureProxy(BoundProxy):
         of_connector = session.conf.get(RESULTS_SETTING, "full") == "connector"
         fields = self._procedure.results if of_connector else self._procedure.columns
         table = to_arrow(fields, answer.rows)
-        scan = LocalScanProxy(session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
+        scan = LocalScanProxy(session, fields, f"CALL sys.{self._procedure.name}", lambda: table)
         return self.jvm.java_list([scan]).iterator()
 
     def _parameter(self, argument: Argument) -> JavaObject:
-        data_type = self.jvm.struct(json.dumps(spark_type(argument.type)))
+        data_type = self.jvm.struct(spark_type(argument.type))
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         builder: JavaObject = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
         return (builder if argument.required else builder.defaultValue("NULL")).build()
@@ -228,7 +227,7 @@ class ExecuteProxy(BoundProxy):
         return "Executes a statement of Paimon's dialect."
 
     def parameters(self) -> Sequence[JavaObject]:
-        text = self.jvm.struct('"string"')
+        text = self.jvm.struct("string")
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         return self.jvm.array(
             f"{CATALOG}.procedures.ProcedureParameter", [getattr(kind, "in")("statement", text).build()]
@@ -244,5 +243,5 @@ class ExecuteProxy(BoundProxy):
         names = [f.name for f in answer.columns]
         rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
         table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
-        scan = LocalScanProxy(self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
+        scan = LocalScanProxy(self._context.session, answer.columns, INTERNAL_PROCEDURE, lambda: table)
         return self.jvm.java_list([scan]).iterator()

@@ -182,10 +182,11 @@ class TargetScanProxy(ScanBuilderProxy):
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)
         # With fewer buckets than workers, some workers would be idle.
-        if len(buckets) >= min(len(tasks), self._planner.parallelism):
+        if len(buckets) >= min(len(tasks), self.jvm.parallelism):
             self.buckets = list(buckets.values())
         partitions = self.buckets or [[task] for task in tasks]
-        return PythonScanProxy(self.jvm, partitions, decision.request.columns, decision.describe(), plan)
+        scan = (self.session, decision.request.columns, decision.describe(), plan)
+        return PythonScanProxy(*scan, lambda plan: partitions)
 
 
 class OperationProxy(Proxy):

@@ -5,7 +5,6 @@ To Spark all of them are one compiled rule (decision 9).
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -173,7 +172,7 @@ def new_id(jvm: Jvm) -> ExprId:
 def new_attribute(jvm: Jvm, name: str, kind: TypeJson, *, nullable: bool = True) -> Attribute:
     """An attribute with a new id; `kind` is a type in Spark's JSON form."""
     metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
-    members = (name, jvm.struct(json.dumps(kind)), nullable, metadata, new_id(jvm), jvm.nil)
+    members = (name, jvm.struct(kind), nullable, metadata, new_id(jvm), jvm.nil)
     return jvm.new(f"{_EXPRESSIONS}.AttributeReference", *members)
 
 

@@ -28,15 +28,7 @@ from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.scan.path import (
-    NativeReader,
-    ScanDecision,
-    ScanFactory,
-    ScanPath,
-    choose_path,
-    is_native,
-    row_counter,
-)
+from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, choose_path, is_native, row_counter
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, UnplannedScanProxy
 from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy
@@ -104,7 +96,6 @@ class ScanBuilderProxy(Proxy):
         self._note = note
         self._also_read = also
         self._planner = ScanPlanner(session.jvm)
-        self._native = NativeReader(session.jvm)
         self._pushed: Seq[Expression] | None = None
         self._variants: VariantExtractions | None = None
         self._averages = True
@@ -245,7 +236,7 @@ class ScanBuilderProxy(Proxy):
     def _workers_read(self, columns: Sequence[DataField]) -> bool:
         """Whether Python workers have to read the rows, so that they should filter and aggregate them as well."""
         plan = self._planner.plan(self.request)
-        return bool(plan.splits) and (self.request.by_workers or not is_native(plan, self._native, columns))
+        return bool(plan.splits) and (self.request.by_workers or not is_native(self.jvm, plan, columns))
 
     def _reads_natively(self) -> bool:
         """Whether Spark's own reader will read all rows, unless a later push-down changes that."""
@@ -257,7 +248,7 @@ class ScanBuilderProxy(Proxy):
             and plan.rows_from_indexes is None
             and not self.table.layout.groups_files
             and not self.request.is_lookup
-            and is_native(plan, self._native, self.request.columns)
+            and is_native(self.jvm, plan, self.request.columns)
         )
 
     def _decision(self, *, is_local: bool = True) -> ScanDecision:
@@ -268,9 +259,8 @@ class ScanBuilderProxy(Proxy):
         plan = self._planner.plan(request)
         self._refuse_full_scan(plan)
         counts = request.counts_rows and row_counter(self.jvm, request, plan) is not None
-        path = choose_path(
-            request, plan, self._native, counts_on_driver=counts, extracts=self._extracts or not is_local
-        )
+        extracts = self._extracts or not is_local
+        path = choose_path(self.jvm, request, plan, counts_on_driver=counts, extracts=extracts)
         return ScanDecision(request, plan, path)
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
@@ -288,13 +278,13 @@ class ScanBuilderProxy(Proxy):
     # -- the scan ----------------------------------------------------------------------------------------------------
 
     def build(self) -> ScanInterface:
-        name, columns, traits = self.table.name, self.request.columns, ScanTraits(self._stream)
+        scan, name, traits = (self.session, self.request.columns), self.table.name, ScanTraits(self._stream)
         if self.streams and self.request is self._initial_request:
-            return UnplannedScanProxy(self.jvm, name, columns, self._all_rows, traits)
+            return UnplannedScanProxy(*scan, f"paimon {name}", self._all_rows, traits=traits)
         try:
             return self._planned(self._decision())
         except NoSuchSnapshotError as error:
-            return LocalScanProxy(self.session, columns, partial(_raise, error), name, traits)
+            return LocalScanProxy(*scan, name, partial(_raise, error), traits=traits)
 
     def _all_rows(self) -> PlannedScanProxy:
         scan = self._planned(self._decision(is_local=False))

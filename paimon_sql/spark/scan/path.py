@@ -51,21 +51,6 @@ class ScanPath(Enum):
 
 
 @dataclass(frozen=True)
-class NativeReader:
-    """The capabilities of Spark's own Parquet reader for the files of a plan."""
-
-    jvm: Jvm
-
-    def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can access the files and read these columns."""
-        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
-
-    def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
-        return can_mask(self.jvm, plan, columns)
-
-
-@dataclass(frozen=True)
 class ScanDecision:
     """A request, its plan, and the path that reads it; EXPLAIN prints it.
 
@@ -82,20 +67,17 @@ class ScanDecision:
     def describe(self) -> str:
         """One line, for EXPLAIN and the UI."""
         request = self.request
-        if request.aggregation is not None:
-            return describe(request.table, self.plan, request.predicate, request.aggregation)
-        return describe(request.table, self.plan, request.predicate, top=request.top, columns=request.columns)
+        columns = request.columns if request.aggregation is None else ()
+        return describe(request.table, self.plan, request.predicate, request.aggregation, request.top, columns)
 
 
-def choose_path(
-    request: ScanRequest, plan: ScanPlan, native: NativeReader, *, counts_on_driver: bool, extracts: bool
-) -> ScanPath:
+def choose_path(jvm: Jvm, request: ScanRequest, plan: ScanPlan, *, counts_on_driver: bool, extracts: bool) -> ScanPath:
     """Choose the reader of a request.
 
     Args:
+        jvm: the JVM.
         request: the request.
         plan: its plan.
-        native: Spark's own reader.
         counts_on_driver: whether the number of rows can be found without reading all of them.
         extracts: whether the scan extracts values from variants, which only Spark's own reader can.
     """
@@ -107,20 +89,25 @@ def choose_path(
         return ScanPath.DRIVER
     if request.reads_metadata_columns or request.by_workers or is_narrow(plan):
         return ScanPath.WORKERS
-    if not native.reads(plan, request.columns):
+    if not _reads(jvm, plan, request.columns):
         return ScanPath.WORKERS
     if plan.is_raw and not plan.rows_to_mask:
         return ScanPath.NATIVE
     # With a limit, rows are returned before all keys are merged, which a mask would require.
-    is_masked = (plan.is_raw or request.limit is None) and native.masks(plan, request.columns)
+    is_masked = (plan.is_raw or request.limit is None) and can_mask(jvm, plan, request.columns)
     return ScanPath.MASKED if is_masked else ScanPath.WORKERS
 
 
-def is_native(plan: ScanPlan, native: NativeReader, columns: Sequence[DataField]) -> bool:
+def is_native(jvm: Jvm, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
     """Whether Spark's own reader can read these columns, with a deletion mask if the plan needs one."""
-    if is_narrow(plan) or not native.reads(plan, columns):
+    if is_narrow(plan) or not _reads(jvm, plan, columns):
         return False
-    return not plan.rows_to_mask or native.masks(plan, columns)
+    return not plan.rows_to_mask or can_mask(jvm, plan, columns)
+
+
+def _reads(jvm: Jvm, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
+    """Whether Spark's own reader can access the files of a plan and read these columns."""
+    return plan.is_native(columns) and reads(jvm, plan.stores, plan.table.file_io)
 
 
 def is_small(plan: ScanPlan) -> bool:
@@ -209,85 +196,75 @@ class ScanFactory:
         """Return the scan of a decision."""
         request, plan = decision.request, decision.plan
         if isinstance(plan, MetadataAggregates):
-            return self._from_metadata(decision, plan)
+            assert request.aggregation is not None
+            columns = answer_fields(request.aggregation, request.table.schema.fields)
+            return self._local(decision, columns, lambda: plan.rows)
         if request.aggregation is not None:
-            return self._partial_aggregates(decision, plan)
+            return self._partial_aggregates(decision, plan, request.aggregation)
         if request.counts_rows:
             return self._count(decision, plan)
         if decision.path is ScanPath.DRIVER:
-            return self._on_driver(decision, plan)
+            return self._local(decision, request.columns, lambda: _read(request, plan))
         return self._rows(decision, plan)
 
-    def _on_driver(self, decision: ScanDecision, plan: ScanPlan) -> LocalScanProxy:
-        request = decision.request
-        tasks, schema = read_tasks(request, plan), arrow_schema(request.columns)
-
-        def rows() -> pa.Table:
-            return pa.Table.from_batches([b.cast(schema) for task in tasks for b in task.batches()], schema)
-
-        return LocalScanProxy(self.session, request.columns, rows, decision.describe(), self.traits)
+    def _local(
+        self, decision: ScanDecision, columns: Sequence[DataField], rows: Callable[[], pa.Table]
+    ) -> LocalScanProxy:
+        return LocalScanProxy(self.session, columns, decision.describe(), rows, traits=self.traits)
 
     def _rows(self, decision: ScanDecision, plan: ScanPlan) -> PlannedScanProxy:
         """A scan whose tasks run on executors."""
-        request, what = decision.request, decision.describe()
-        structs = self.variants.structs if self.variants is not None else None
-        native_arguments = (self.session, request.columns, self.pushed, what, plan)
-        traits = self._with_bucketing(plan, request.names)
+        request, variants, traits = decision.request, self.variants, self.traits
+        if self.is_divisible:
+            traits = replace(traits, bucketing=bucketing_of(plan, request.names))
+        planned = (self.session, request.columns, decision.describe(), plan)
+        native = (*planned, self.pushed, variants.structs if variants is not None else {})
         if decision.path is ScanPath.NATIVE:
-            return NativeScanProxy(*native_arguments, structs, traits)
-        twin = None
-        if decision.path is ScanPath.MASKED:
-            twin = MaskedScanProxy(*native_arguments, request.predicate, structs, traits)
+            return NativeScanProxy(*native, traits=traits)
+        is_masked = decision.path is ScanPath.MASKED
+        twin = MaskedScanProxy(*native, request.predicate, traits=traits) if is_masked else None
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in read_tasks(request, plan)]
 
-        arguments = (self.session.jvm, partitions_of(plan), request.columns, what, plan)
-        if self.variants is not None and structs:
-            by_workers = PythonScanProxy(*arguments, None, partitions_of, traits)
-            return PlaceholderScanProxy(by_workers, twin, self.variants, traits)
-        return PythonScanProxy(*arguments, twin, partitions_of, traits)
+        if variants is not None and variants.structs:
+            whole = PythonScanProxy(*planned, partitions_of, traits=traits)
+            return PlaceholderScanProxy(*planned, whole, variants, traits=traits, native_twin=twin)
+        return PythonScanProxy(*planned, partitions_of, traits=traits, native_twin=twin)
 
-    def _with_bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> PlannedTraits:
-        return replace(self.traits, bucketing=bucketing_of(plan, columns)) if self.is_divisible else self.traits
-
-    def _partial_aggregates(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
+    def _partial_aggregates(
+        self, decision: ScanDecision, plan: ScanPlan, aggregation: PartialAggregation
+    ) -> PythonScanProxy:
         """A scan that returns partial aggregates, which Spark merges."""
-        request = decision.request
-        aggregation = request.aggregation
-        assert aggregation is not None
+        request, traits = decision.request, self.traits
+        fields = answer_fields(aggregation, request.table.schema.fields)
+        if {f.name for f in fields[len(aggregation.groups) :]}.isdisjoint(request.table.schema.names):
+            traits = replace(traits, bucketing=bucketing_of(plan, aggregation.groups))
 
         def partitions_of(plan: ScanPlan) -> list[list[AggregateTask]]:
             reads = (ReadTask(request.table, split, aggregation.columns, request.predicate) for split in plan.splits)
             return [[AggregateTask(read, aggregation)] for read in reads]
 
-        fields = answer_fields(aggregation, request.table.schema.fields)
-        traits = self.traits
-        if {f.name for f in fields[len(aggregation.groups) :]}.isdisjoint(request.table.schema.names):
-            traits = replace(traits, bucketing=bucketing_of(plan, aggregation.groups))
-        arguments = (self.session.jvm, partitions_of(plan), fields, decision.describe(), plan)
-        return PythonScanProxy(*arguments, None, partitions_of, traits)
+        return PythonScanProxy(self.session, fields, decision.describe(), plan, partitions_of, traits=traits)
 
     def _count(self, decision: ScanDecision, plan: ScanPlan) -> ScanInterface:
         """A scan that returns the number of rows."""
-        request, what, jvm = decision.request, decision.describe(), self.session.jvm
-        count = row_counter(jvm, request, plan)
-        if decision.path is ScanPath.WORKERS or count is None:
-            tasks = [[task] for task in count_tasks(request, plan)]
-            return PythonScanProxy(jvm, tasks, COUNT, what, plan, traits=self.traits)
-        counted = count
+        request = decision.request
+        count = row_counter(self.session.jvm, request, plan)
+        if decision.path is not ScanPath.WORKERS and count is not None:
+            return self._local(decision, COUNT, lambda: pa.table({COUNT[0].name: pa.array([count()], pa.int64())}))
 
-        def rows() -> pa.Table:
-            return pa.table({COUNT[0].name: pa.array([counted()], pa.int64())})
+        def partitions_of(plan: ScanPlan) -> list[list[CountTask]]:
+            return [[task] for task in count_tasks(request, plan)]
 
-        return LocalScanProxy(self.session, COUNT, rows, what, self.traits)
+        return PythonScanProxy(self.session, COUNT, decision.describe(), plan, partitions_of, traits=self.traits)
 
-    def _from_metadata(self, decision: ScanDecision, answer: MetadataAggregates) -> LocalScanProxy:
-        """A scan that returns metadata-only aggregates."""
-        aggregation = decision.request.aggregation
-        assert aggregation is not None
-        fields = answer_fields(aggregation, decision.request.table.schema.fields)
-        return LocalScanProxy(self.session, fields, lambda: answer.rows, decision.describe(), self.traits)
+
+def _read(request: ScanRequest, plan: ScanPlan) -> pa.Table:
+    """The rows of a request, read on the driver."""
+    schema = arrow_schema(request.columns)
+    batches = [b.cast(schema) for task in read_tasks(request, plan) for b in task.batches()]
+    return pa.Table.from_batches(batches, schema)
 
 
 def read_tasks(request: ScanRequest, plan: ScanPlan) -> list[ReadTask]:

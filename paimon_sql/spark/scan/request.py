@@ -148,11 +148,6 @@ class ScanPlanner:
         replan = partial(self._replan, request, self._answers(request), plan.snapshot)
         return RuntimeFilters(self._jvm, plan, own, replan)
 
-    @property
-    def parallelism(self) -> int:
-        """The number of tasks that run at a time."""
-        return self._jvm.constant("parallelism", lambda: int(self._jvm.context.defaultParallelism))
-
     def _replan(
         self, request: ScanRequest, answers: IndexResults, snapshot: Snapshot, predicate: Predicate
     ) -> ScanPlan:
@@ -172,7 +167,7 @@ class ScanPlanner:
             predicate,
             snapshot=snapshot,
             limit=request.limit,
-            parallelism=self.parallelism,
+            parallelism=self._jvm.parallelism,
             columns=set(request.names),
             row_ids=request.row_id_predicate,
             answers=answers,

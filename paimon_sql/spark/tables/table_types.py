@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -17,6 +17,7 @@ from paimon_sql.spark.tables.staged_table import CreatedTableProxy, ReplacedTabl
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import replacement
 from paimon_sql.storage.operations.replace_table import keeps_history
+from paimon_sql.storage.operations.replace_table import replacement as replaced_schema
 from paimon_sql.storage.table.table import Table
 
 
@@ -60,7 +61,9 @@ class TableWithSnapshots(SparkTable):
 
     def proxy(self, *, writes: bool = False) -> SchemaTable:
         kind = TableProxy if self.table.query_auth is None else QueryAuthTableProxy
-        return kind(self.session, self.table, self.written)
+        proxy = kind(self.session, self.table)
+        proxy.written = self.written or self.table
+        return proxy
 
     def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:
         return CreatedTableProxy(self.session, self.table, catalog, identifier, successor)
@@ -69,7 +72,8 @@ class TableWithSnapshots(SparkTable):
         return keeps_history(self.table.schema, schema)
 
     def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return ReplacedTableProxy(self.session, self.table, schema, catalog, identifier)
+        table = replace(self.table, schema=replaced_schema(self.table, schema))
+        return ReplacedTableProxy(self.session, table, catalog, identifier, self.table)
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class PlainFiles(SparkTable):
         return True
 
     def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return ReplacedFormatTable(self.session, self.table, replacement(self.table, schema, catalog.options))
+        return ReplacedFormatTable(self.session, replacement(self.table, schema, catalog.options), self.table)
 
 
 def in_spark(session: JvmSession, table: AnyTable) -> SparkTable:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -15,7 +15,7 @@ from pyspark.sql.udf import _wrap_function
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.operations.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.connector.interfaces import WriteInterface
+from paimon_sql.spark.connector.interfaces import BatchWriteInterface, WriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
@@ -25,7 +25,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options.session import warn_of_ineffective
 from paimon_sql.spark.options.statement import write_options
 from paimon_sql.spark.write.job import run_write
@@ -43,7 +43,7 @@ from paimon_sql.storage.write.plan import plan_write
 _DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
 
 
-class WriteBuilderProxy(Proxy):
+class WriteBuilderProxy(SessionProxy):
     """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
 
     Args:
@@ -58,10 +58,9 @@ class WriteBuilderProxy(Proxy):
     def __init__(
         self, session: JvmSession, table: Table, info: WriteInfo, qualified_name: tuple[str, ...] = ()
     ) -> None:
-        super().__init__(session.jvm)
+        super().__init__(session)
         given = write_options(session.jvm, table, info.options())
         warn_of_ineffective(session, given)
-        self.session = session
         self._struct = info.schema()
         target = moved_to_branch(table, given, writes=True).with_options(given)
         self.request = WriteRequest(target, stream=info.queryId(), qualified_name=qualified_name)
@@ -73,7 +72,12 @@ class WriteBuilderProxy(Proxy):
         request = self.request
         if request.by_partition:
             return DynamicOverwriteProxy(self.session, request, self._struct)
-        return V1WriteProxy(self.session, request)
+        return V1WriteProxy(self.session, request, self._write)
+
+    def _write(self, rows: DataFrame) -> None:
+        with Transaction(self.request.table) as transaction:
+            run_write(self.jvm, transaction, rows, self.request.overwrite)
+        cached_tables.renew(self.session)
 
     def buildForBatch(self) -> Proxy:
         raise UnsupportedError("A V1 write has no batch form.")
@@ -100,13 +104,17 @@ class WriteBuilderProxy(Proxy):
         return self
 
 
+@dataclass(eq=False)
 class V1WriteProxy(WriteInterface):
-    """A write that Spark executes as one call with the statement's rows (Spark: ``V1Write``)."""
+    """A write that Spark executes as one call with the statement's rows (Spark: ``V1Write``).
 
-    def __init__(self, session: JvmSession, request: WriteRequest) -> None:
-        super().__init__(session.jvm)
-        self.session = session
-        self.request = request
+    Attributes:
+        request: the request.
+        write: writes the rows.
+    """
+
+    request: WriteRequest
+    write: Callable[[DataFrame], None]
 
     def toString(self) -> str:
         return self.request.describe()
@@ -117,23 +125,18 @@ class V1WriteProxy(WriteInterface):
         return StreamingWriteProxy(self.session, self.request, self.request.stream)
 
     def toInsertableRelation(self) -> Proxy:
-        return InsertableProxy(self.session, self.request)
+        return InsertableProxy(self.session, self.write)
 
 
-class InsertableProxy(Proxy):
+@dataclass(eq=False)
+class InsertableProxy(SessionProxy):
     """The relation into which Spark inserts the rows."""
 
     implements = ["org.apache.spark.sql.sources.InsertableRelation"]
-
-    def __init__(self, session: JvmSession, request: WriteRequest) -> None:
-        super().__init__(session.jvm)
-        self.session = session
-        self._request = request
+    write: Callable[[DataFrame], None]
 
     def insert(self, frame: Dataset, overwrite: bool) -> None:
-        with Transaction(self._request.table) as transaction:
-            run_write(self.jvm, transaction, DataFrame(frame, self.session.python), self._request.overwrite)
-        cached_tables.renew(self.session)
+        self.write(DataFrame(frame, self.session.python))
 
 
 _PYTHON = "org.apache.spark.sql.execution.datasources.v2.python"
@@ -151,46 +154,33 @@ class _Target(DataSource):
     """The data source that Spark requires of a writer; none of its methods is called."""
 
 
-class DynamicOverwriteProxy(WriteInterface):
+@dataclass(eq=False)
+class DynamicOverwriteProxy(BatchWriteInterface):
     """A write that replaces the partitions of its rows, or those of the statement's own overwrite.
 
     Spark brings the rows of a partition together first, so that one task owns all its buckets.
     """
 
-    implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
-
-    def __init__(self, session: JvmSession, request: WriteRequest, struct: JavaStruct) -> None:
-        super().__init__(session.jvm)
-        self.session = session
-        self._request = request
-        self._struct = struct
-        self._committed = False
+    request: WriteRequest
+    struct: JavaStruct
+    _committed: bool = field(default=False, init=False)
 
     def toString(self) -> str:
-        return self._request.describe()
-
-    def toBatch(self) -> Proxy:
-        return self
+        return self.request.describe()
 
     def requiredDistribution(self) -> JavaObject:
-        columns = [reference_to(self.jvm, name) for name in self._request.table.schema.partition_keys]
+        columns = [reference_to(self.jvm, name) for name in self.request.table.schema.partition_keys]
         clusters = self.jvm.array(f"{CONNECTOR}.expressions.Expression", columns)
         return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
 
     def distributionStrictlyRequired(self) -> bool:
         return True
 
-    def requiredNumPartitions(self) -> int:
-        return 0
-
-    def advisoryPartitionSizeInBytes(self) -> int:
-        return 0
-
     def requiredOrdering(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.SortOrder")
 
     def createBatchWriterFactory(self, info: object) -> JavaObject:
-        task = plan_write(self._request.table, Overwrite(dynamic=True))
+        task = plan_write(self.request.table, Overwrite(dynamic=True))
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             answer = pickle.dumps(WrittenFiles(task.run(batches)))
@@ -198,35 +188,32 @@ class DynamicOverwriteProxy(WriteInterface):
 
         source = self.jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(self.jvm.context, _Target))
         function, none = self.jvm.pickle((write, _ANSWER)), self.jvm.none
-        return self.jvm.new(f"{_PYTHON}.PythonBatchWriterFactory", source, function, self._struct, none, none)
+        return self.jvm.new(f"{_PYTHON}.PythonBatchWriterFactory", source, function, self.struct, none, none)
 
     def useCommitCoordinator(self) -> bool:
         return True
 
-    def onDataWriterCommit(self, message: object) -> None:
-        pass
-
     def commit(self, answers: Sequence[JavaObject], *summary: object) -> None:
         messages = _messages(answers)
-        overwrite = self._request.overwrite
+        overwrite = self.request.overwrite
         assert overwrite is not None
         if overwrite.dynamic and not messages:
             return
-        with Transaction(self._request.table) as transaction:
+        with Transaction(self.request.table) as transaction:
             self._committed = True
             transaction.staged.add(messages)
-            compacted = compact_due(self._request.table, messages, SparkExecutor(self.jvm), overwrite)
+            compacted = compact_due(self.request.table, messages, SparkExecutor(self.jvm), overwrite)
             operations.overwrite(
                 transaction,
                 [*messages, *compacted],
-                lambda latest: overwritten(self._request.table, latest, overwrite, messages),
+                lambda latest: overwritten(self.request.table, latest, overwrite, messages),
             )
         cached_tables.renew(self.session)
 
     def abort(self, answers: Sequence[JavaObject | None]) -> None:
         # After the commit has begun, only its transaction decides whether files are deleted.
         if not self._committed:
-            with StagedFiles(self._request.table) as staged:
+            with StagedFiles(self.request.table) as staged:
                 staged.add(_messages(a for a in answers if a is not None))
 
 

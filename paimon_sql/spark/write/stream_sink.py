@@ -7,11 +7,10 @@ that write. To the driver Spark passes only the workers' answers.
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -60,7 +59,7 @@ def with_lengths(session: JvmSession, rows: DataFrame, fields: Sequence[DataFiel
     jvm = session.jvm
     util = jvm.singleton(f"{CATALYST}.util.CharVarcharUtils")
     query: LogicalPlan = rows._jdf.queryExecution().analyzed()
-    types = jvm.struct(json.dumps(struct)).fields()
+    types = jvm.struct(struct).fields()
     columns = [
         new_alias(jvm, util.stringLengthCheck(column, types[i].dataType()), column.name(), new_id(jvm))
         for i, column in enumerate(jvm.items(query.output()))
@@ -81,23 +80,23 @@ class TableLocation:
     identifier: Identifier
 
 
+@dataclass(eq=False)
 class StreamingWriteProxy(StreamingWriteInterface):
-    """The write of one micro-batch.
+    """The write of one micro-batch; its session is that which started the stream.
 
-    Args:
-        session: the session that started the stream.
+    Attributes:
         request: the request.
         stream: the stream's id, which is the same after each restart from its checkpoint.
     """
 
-    def __init__(self, session: JvmSession, request: WriteRequest, stream: str) -> None:
-        super().__init__(session.jvm)
-        self._session = session
-        self.request = request
-        self.table = request.table.reopened()  # each micro-batch is a statement of its own
-        self._stream = stream
-        self._task: WriteTask | None = None
-        self._begun = -1
+    request: WriteRequest
+    stream: str
+    _task: WriteTask | None = field(default=None, init=False)
+    _begun: int = field(default=-1, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.table = self.request.table.reopened()  # each micro-batch is a statement of its own
 
     def toString(self) -> str:
         return self.request.describe()
@@ -130,12 +129,12 @@ class StreamingWriteProxy(StreamingWriteInterface):
         self._begun = epoch
         once = committed_once(
             self.table,
-            self._stream,
+            self.stream,
             epoch,
             began=self._began,
             otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
         )
-        with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
+        with Transaction(self.table, user=self.stream, identifier=epoch, validations=[once]) as transaction:
             shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
@@ -147,7 +146,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
                 self._record_skipped(epoch)
             except EpochCommittedError:
                 pass  # by an earlier run, or by another process that runs this stream
-        cached_tables.renew(self._session)
+        cached_tables.renew(self.session)
 
     def _compacted_as(self, epoch: int) -> Table:
         """The table with the options by which a micro-batch compacts: only every n-th may compact fully."""
@@ -166,19 +165,19 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def _record_skipped(self, epoch: int) -> None:
         """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""
-        once = committed_once(self.table, self._stream, epoch, began=self._began, otherwise="commit")
+        once = committed_once(self.table, self.stream, epoch, began=self._began, otherwise="commit")
         with (
             suppress(EpochCommittedError),
-            Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction,
+            Transaction(self.table, user=self.stream, identifier=epoch, validations=[once]) as transaction,
         ):
             operations.annotate(transaction)
 
     def _began(self) -> int | None:
         """The time when the stream's checkpoint was created, in milliseconds since 1970; None if it is unknown."""
-        for run in self._session.java.sharedState().activeStreamingQueries().values():
-            if str(run.id()) == self._stream:
+        for run in self.session.java.sharedState().activeStreamingQueries().values():
+            if str(run.id()) == self.stream:
                 metadata = self.jvm.new("org.apache.hadoop.fs.Path", run.resolvedCheckpointRoot(), "metadata")
-                files = metadata.getFileSystem(self._session.state.newHadoopConf())
+                files = metadata.getFileSystem(self.session.state.newHadoopConf())
                 return int(files.getFileStatus(metadata).getModificationTime())
         return None
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from weakref import WeakSet
 
-from paimon_sql.format.schema.types import DataField
 from paimon_sql.process import share
 from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import references_to
-from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.java.connector import ConnectorExpression
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
@@ -47,19 +43,12 @@ class PlannedTraits(ScanTraits):
 PLAIN = PlannedTraits()
 
 
+@dataclass(eq=False)
 class PlannedScanProxy(ScanInterface, ABC):
     """A scan over a plan.
 
-    Args:
-        jvm: the JVM.
-        what: a description for EXPLAIN.
-        plan: the plan.
-        columns: the columns of the rows, in order.
-        traits: what it offers besides its rows.
-
     Attributes:
         plan: the plan.
-        columns: the columns of the rows.
         native_twin: a scan by Spark's own reader that may replace it, with a filter above; None without.
     """
 
@@ -69,18 +58,17 @@ class PlannedScanProxy(ScanInterface, ABC):
         f"{CONNECTOR}.read.Batch",
     ]
 
-    traits: PlannedTraits
-    native_twin: PlannedScanProxy | None = None
+    plan: ScanPlan
+    traits: PlannedTraits = field(default=PLAIN, kw_only=True)
+    native_twin: PlannedScanProxy | None = field(default=None, kw_only=True)
 
-    def __init__(
-        self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField], traits: PlannedTraits
-    ) -> None:
-        super().__init__(jvm, traits)
-        self.columns = columns
-        self._what = what
-        self.plan = self._remaining = plan
-        if traits.bucketing is not None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._remaining = self.plan
+        if self.traits.bucketing is not None:
             scans_in_buckets().add(self)
+        if self.native_twin is not None:
+            scans_with_native_twin().add(self)
 
     @property
     def keys(self) -> PartitionKeys | None:
@@ -88,7 +76,7 @@ class PlannedScanProxy(ScanInterface, ABC):
         return self.traits.keys
 
     def toString(self) -> str:
-        what = self._what if self.keys is None else f"{self._what}, partitioned by {self.keys.describe(self.plan)}"
+        what = self.what if self.keys is None else f"{self.what}, partitioned by {self.keys.describe(self.plan)}"
         if self._remaining is self.plan:
             return what
         remaining, planned = self._remaining.metrics, self.plan.metrics
@@ -103,8 +91,11 @@ class PlannedScanProxy(ScanInterface, ABC):
         """The number of partitions if files are packed only by size."""
 
     @abstractmethod
+    def createReaderFactory(self) -> JavaObject: ...
+
     def over(self, plan: ScanPlan, traits: PlannedTraits) -> PlannedScanProxy:
-        """The same scan over another plan, with other traits."""
+        """The same scan over another plan, with other traits, and without a twin."""
+        return replace(self, plan=plan, traits=traits, native_twin=None)
 
     def filterAttributes(self) -> Sequence[ConnectorExpression]:
         runtime = self.traits.runtime
@@ -165,36 +156,20 @@ scans_in_buckets = share(lambda: WeakSet[PlannedScanProxy]())
 """The live scans whose rows are in known buckets."""
 
 
+@dataclass(eq=False)
 class UnplannedScanProxy(ScanInterface):
     """A stream of micro-batches, or a batch of all rows.
 
-    Args:
-        jvm: the JVM.
-        name: the table's name.
-        fields: the columns.
+    Attributes:
         plan: plans the scan of the batch.
-        traits: what it offers besides its rows.
     """
 
     implements = [f"{CONNECTOR}.read.SupportsReportStatistics"]
-
-    def __init__(
-        self, jvm: Jvm, name: str, fields: Sequence[DataField], plan: Callable[[], PlannedScanProxy], traits: ScanTraits
-    ) -> None:
-        super().__init__(jvm, traits)
-        self._name = name
-        self._fields = fields
-        self._plan = plan
+    plan: Callable[[], PlannedScanProxy]
 
     @cached_property
     def _planned(self) -> PlannedScanProxy:
-        return self._plan()
-
-    def toString(self) -> str:
-        return f"paimon {self._name}"
-
-    def readSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(spark_struct(self._fields)))
+        return self.plan()
 
     def toBatch(self) -> Proxy:
         return self._planned.toBatch()

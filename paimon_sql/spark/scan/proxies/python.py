@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -18,12 +17,11 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.rows import for_spark
 from paimon_sql.spark.conversion.types import StructJson, spark_struct, struct_inside
 from paimon_sql.spark.execution.executor import hide_traceback
-from paimon_sql.spark.java.catalyst import StructType as JavaStruct
 from paimon_sql.spark.java.connector import Offset
 from paimon_sql.spark.java.objects import JavaObject, Object
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits, scans_with_native_twin
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.split import Split
@@ -71,42 +69,23 @@ class _Source(DataSource):
     """The data source that Spark requires of a reader; none of its methods is called."""
 
 
+@dataclass(eq=False)
 class PythonScanProxy(PlannedScanProxy):
-    """A scan over read tasks, grouped by Spark partition.
+    """A scan by read tasks.
 
-    ``partitions_of`` makes the tasks of another plan; it is required for `over`.
+    Attributes:
+        tasks_of: makes the tasks of a plan, grouped by Spark partition.
     """
 
-    def __init__(
-        self,
-        jvm: Jvm,
-        partitions: Sequence[Sequence[Task]],
-        fields: Sequence[DataField],
-        what: str,
-        plan: ScanPlan,
-        native_twin: PlannedScanProxy | None = None,
-        partitions_of: Callable[[ScanPlan], Sequence[Sequence[Task]]] | None = None,
-        traits: PlannedTraits = PLAIN,
-    ) -> None:
-        super().__init__(jvm, what, plan, fields, traits)
-        self._partitions = partitions
-        self._struct = spark_struct(fields)
-        self._partitions_of = partitions_of
-        self.native_twin = native_twin
-        if native_twin is not None:
-            scans_with_native_twin().add(self)
+    tasks_of: Callable[[ScanPlan], Sequence[Sequence[Task]]]
 
-    def over(self, plan: ScanPlan, traits: PlannedTraits) -> PythonScanProxy:
-        tasks_of = self._partitions_of
-        assert tasks_of is not None
-        return PythonScanProxy(self.jvm, tasks_of(plan), self.columns, self._what, plan, None, tasks_of, traits)
+    @cached_property
+    def _partitions(self) -> Sequence[Sequence[Task]]:
+        return self.tasks_of(self.plan)
 
     @property
     def partition_count(self) -> int:
         return len(self._partitions)
-
-    def readSchema(self) -> JavaStruct:
-        return self.jvm.struct(json.dumps(self._struct))
 
     def planInputPartitions(self) -> Sequence[JavaObject]:
         if self.keys is None:
@@ -121,7 +100,7 @@ class PythonScanProxy(PlannedScanProxy):
         )
 
     def createReaderFactory(self) -> JavaObject:
-        return reader_factory(self.jvm, self._struct)
+        return reader_factory(self.jvm, spark_struct(self.columns))
 
 
 def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Sequence[JavaObject]:
@@ -145,7 +124,7 @@ def reader_factory(jvm: Jvm, struct: StructJson) -> JavaObject:
     struct = struct_inside(struct)
     source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))
     function = jvm.pickle((read_partition, StructType.fromJson(struct)))
-    schema = jvm.struct(json.dumps(struct))
+    schema = jvm.struct(struct)
     return jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, schema, jvm.none, jvm.none)
 
 
@@ -154,36 +133,31 @@ _OFFSET = f"{EXECUTION}.datasources.v2.python.PythonStreamingSourceOffset"
 _ALL = "ReadAllAvailable"
 
 
+@dataclass(eq=False)
 class MicroBatchStreamProxy(Proxy):
     """A table as a stream of micro-batches, read by Python workers.
 
-    Args:
-        jvm: the JVM.
+    Attributes:
         source: the stream.
         fields: the columns of its rows.
         task_of: the task that reads a split.
     """
 
     implements = [f"{_STREAMING}.MicroBatchStream", f"{_STREAMING}.SupportsTriggerAvailableNow"]
-
-    def __init__(
-        self, jvm: Jvm, source: StreamSource, fields: Sequence[DataField], task_of: Callable[[Split], Task]
-    ) -> None:
-        super().__init__(jvm)
-        self._source = source
-        self._fields = fields
-        self._task_of = task_of
-        self._until: Position | None = None
+    source: StreamSource
+    fields: Sequence[DataField]
+    task_of: Callable[[Split], Task]
+    _until: Position | None = field(default=None, init=False)
 
     def toString(self) -> str:
-        return f"paimon {self._source.table.name}"
+        return f"paimon {self.source.table.name}"
 
     def initialOffset(self) -> Offset:
         return self._offset(self._begin)
 
     @cached_property
     def _begin(self) -> Position:
-        return self._source.start()
+        return self.source.start()
 
     def deserializeOffset(self, text: str) -> Offset:
         return self._offset(parse_position(text))
@@ -196,24 +170,24 @@ class MicroBatchStreamProxy(Proxy):
         return None
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._until = self._source.newest()
+        self._until = self.source.newest()
 
     def latestOffset(self, start: Offset | None = None, limit: Object | None = None) -> Offset | None:
         """The end of the next micro-batch, from its start and its read limit; Spark gives both or neither."""
         begin = self._begin if start is None else parse_position(start.json())
-        limits = None if limit is None or limit.getClass().getSimpleName() == _ALL else self._source.limits
-        end = self._source.end(begin, limits, self._until)
+        limits = None if limit is None or limit.getClass().getSimpleName() == _ALL else self.source.limits
+        end = self.source.end(begin, limits, self._until)
         return start if end is None else self._offset(end)
 
     def planInputPartitions(self, start: Offset, end: Offset) -> Sequence[JavaObject]:
-        splits = self._source.splits(parse_position(start.json()), parse_position(end.json()))
-        return input_partitions(self.jvm, [[self._task_of(split)] for split in splits])
+        splits = self.source.splits(parse_position(start.json()), parse_position(end.json()))
+        return input_partitions(self.jvm, [[self.task_of(split)] for split in splits])
 
     def createReaderFactory(self) -> JavaObject:
-        return reader_factory(self.jvm, spark_struct(self._fields))
+        return reader_factory(self.jvm, spark_struct(self.fields))
 
     def commit(self, end: Offset) -> None:
-        self._source.done(parse_position(end.json()))
+        self.source.done(parse_position(end.json()))
 
     def stop(self) -> None:
         pass

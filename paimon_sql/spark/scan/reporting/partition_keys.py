@@ -6,7 +6,6 @@ which Spark compares scans. Executors get Spark's own classes instead, and never
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -141,7 +140,7 @@ def _bucket_function(jvm: Jvm, bucketing: Bucketing, kind: TypeJson) -> JavaObje
     """The function by which Spark compares the partitioning of scans; those with equal names are equal."""
     jvm.constant(f"compiled {_FUNCTION}", lambda: _compiled(jvm))
     family = f"paimon.bucket.{bucketing.function}({bucketing.form})"
-    return jvm.new(_FUNCTION, family, bucketing.count, jvm.struct(json.dumps(kind)))
+    return jvm.new(_FUNCTION, family, bucketing.count, jvm.struct(kind))
 
 
 def _compiled(jvm: Jvm) -> Class:

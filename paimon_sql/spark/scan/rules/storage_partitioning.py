@@ -196,7 +196,7 @@ class StoragePartitioning(PlanRule):
 
     def _is_worth(self, scan: PlannedScanProxy, keys: PartitionKeys) -> bool:
         """Whether there are enough keys for parallel reading, and not so many that starting tasks takes long."""
-        parallelism = int(self.jvm.constant("parallelism", lambda: self.jvm.context.defaultParallelism))
+        parallelism = self.jvm.parallelism
         count = len({keys.of(split) for split in scan.plan.splits})
         maximum = scan.partition_count + _TASKS_FOR_A_SHUFFLE * parallelism
         if count > maximum:

@@ -167,8 +167,8 @@ class ReadQuotedValues(PlanRule):
             _SCAN,
             scan.sparkSession(),
             scan.fileIndex(),
-            jvm.struct(json.dumps(struct_as_strings(data))),
-            jvm.struct(json.dumps(struct_as_strings(struct))),
+            jvm.struct(struct_as_strings(data)),
+            jvm.struct(struct_as_strings(struct)),
             scan.readPartitionSchema(),
             scan.options(),
             jvm.array("org.apache.spark.sql.sources.Filter"),
@@ -186,7 +186,7 @@ class ReadQuotedValues(PlanRule):
                 read.append(attribute)
                 shown.append(attribute)
                 continue
-            read.append(attribute.withDataType(jvm.struct(json.dumps(text))).newInstance())
+            read.append(attribute.withDataType(jvm.struct(text)).newInstance())
             value: Expression = jvm.new(f"{_EXPRESSIONS}.Cast", read[-1], attribute.dataType(), jvm.some("UTC"), strict)
             if not value.resolved():  # a malformed value would become null in a non-nullable field
                 return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.connector.interfaces import WriteInterface
+from paimon_sql.spark.connector.interfaces import BatchWriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.conversion.types import struct_json, struct_of
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
@@ -18,7 +18,7 @@ from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
@@ -29,11 +29,11 @@ _SOURCES = f"{EXECUTION}.datasources"
 _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
-class FormatWriteBuilder(Proxy):
+@dataclass(eq=False)
+class FormatWriteBuilder(SessionProxy):
     """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
 
-    Args:
-        session: the session.
+    Attributes:
         table: the table.
         info: the write.
         staged: gets the directory of the files if the statement's commit publishes them, since the table is replaced.
@@ -41,19 +41,17 @@ class FormatWriteBuilder(Proxy):
 
     implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
 
-    def __init__(
-        self, session: JvmSession, table: FormatTable, info: WriteInfo, staged: list[str] | None = None
-    ) -> None:
-        super().__init__(session.jvm)
-        self._staged = staged
-        self.table = table
-        self.session = session
-        self._struct = info.schema()
-        check_table(session, table)
-        self._replaced: Replaced | None = None
+    table: FormatTable
+    info: WriteInfo
+    staged: list[str] | None = None
+    _replaced: Replaced | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_table(self.session, self.table)
 
     def build(self) -> FormatWrite:
-        return FormatWrite(self.session, self.table, self._struct, self._replaced, self._staged)
+        return FormatWrite(self.session, self.table, self.info.schema(), self._replaced, self.staged)
 
     def buildForBatch(self) -> Proxy:
         return self.build()
@@ -78,46 +76,29 @@ class FormatWriteBuilder(Proxy):
         return self
 
 
-class FormatWrite(WriteInterface):
+@dataclass(eq=False)
+class FormatWrite(BatchWriteInterface):
     """One write; see `FormatWriteBuilder`."""
 
-    implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
+    table: FormatTable
+    struct: StructType
+    replaced: Replaced | None
+    staged: list[str] | None
+    _write: JavaObject | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        session: JvmSession,
-        table: FormatTable,
-        struct: StructType,
-        replaced: Replaced | None,
-        staged: list[str] | None,
-    ) -> None:
-        super().__init__(session.jvm)
-        self._staged = staged
-        self.table = table
-        self.session = session
-        self._struct = struct
-        self._replaced = replaced
-        self._staging = staging_folder(table)
-        self._write: JavaObject | None = None
-        self._tasks = RunningTasks(session.jvm)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._staging = staging_folder(self.table)
+        self._tasks = RunningTasks(self.jvm)
 
     def toString(self) -> str:
         return f"{self.table.format} {self.table.name}"
-
-    def toBatch(self) -> Proxy:
-        return self
 
     def requiredDistribution(self) -> JavaObject:
         return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").unspecified()
 
     def distributionStrictlyRequired(self) -> bool:
         return False
-
-    def requiredNumPartitions(self) -> int:
-        return 0
-
-    def advisoryPartitionSizeInBytes(self) -> int:
-        return 0
 
     def requiredOrdering(self) -> Sequence[JavaObject]:
         # Spark's writer has one file open at a time, that of the current partition.
@@ -138,17 +119,14 @@ class FormatWrite(WriteInterface):
     def useCommitCoordinator(self) -> bool:
         return False  # Spark's own write calls the coordinator
 
-    def onDataWriterCommit(self, message: object) -> None:
-        pass
-
     def commit(self, messages: object, *summary: object) -> None:
         assert self._write is not None
         self._tasks.end()
         self._write.commit(messages)
-        if self._staged is None:
-            publish(self.table, self._staging, self._replaced)
+        if self.staged is None:
+            publish(self.table, self._staging, self.replaced)
         else:
-            self._staged.append(self._staging)
+            self.staged.append(self._staging)
 
     def abort(self, messages: object) -> None:
         try:
@@ -172,16 +150,14 @@ class FormatWrite(WriteInterface):
         job.setOutputValueClass(jvm.java_class(f"{CATALYST}.InternalRow"))
         directory = hadoop_path(jvm, self._staging)
         jvm.cls("org.apache.hadoop.mapreduce.lib.output.FileOutputFormat").setOutputPath(job, directory)
-        attributes: Seq[Attribute] = jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self._struct)
+        attributes: Seq[Attribute] = jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self.struct)
         keys = list(table.schema.partition_keys)
         # Columns may be declared as NOT NULL from before `EmptyPartitionsAsNull` replaced empty strings by NULL.
         columns = [c.withNullability(True) if c.name() in keys else c for c in jvm.items(attributes)]
         by_name = {c.name(): c for c in columns}
         data_columns = [name for name in by_name if name not in keys]
-        struct = struct_of(f for f in struct_json(self._struct)["fields"] if f["name"] in data_columns)
-        writers = jvm.new(kind.file_format).prepareWrite(
-            self.session.java, job, options, jvm.struct(json.dumps(struct))
-        )
+        struct = struct_of(f for f in struct_json(self.struct)["fields"] if f["name"] in data_columns)
+        writers = jvm.new(kind.file_format).prepareWrite(self.session.java, job, options, jvm.struct(struct))
         committer = jvm.static(_COMMITTERS, "instantiate")(
             state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), directory.toString(), False
         )
