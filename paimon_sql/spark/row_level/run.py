@@ -18,11 +18,10 @@ from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, Rows, rows_of_scan
+from paimon_sql.spark.row_level.append import change_append, change_columns
+from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, RowChange, Rows, rows_of_scan
+from paimon_sql.spark.row_level.primary_key import drop_keys, upsert
 from paimon_sql.spark.row_level.schema_evolution import evolve
-from paimon_sql.spark.row_level.strategies.append import change_append
-from paimon_sql.spark.row_level.strategies.columns import change_columns
-from paimon_sql.spark.row_level.strategies.primary_key import drop_keys, upsert
 from paimon_sql.spark.row_level.target import TargetProxy, written_table
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
 from paimon_sql.storage.merge.registry import merge_engine
@@ -111,14 +110,15 @@ class RowLevelRun:
             counts = self._delete_partitions(table, base, target, changed)
             if counts is not None:
                 return counts
+        change = RowChange(self.session.jvm, table, base, changed, self.operation, target)
         if strategy is RowLevelStrategy.UPSERT:
             self._refuse_key_changes(table, changed)
-            return upsert(self.session.jvm, table, base, changed, self.operation, target)
+            return upsert(change)
         if strategy is RowLevelStrategy.COLUMNS and isinstance(self.statement, Update | MergeInto):
-            return change_columns(self.session.jvm, table, base, changed, self.statement, self.operation, target)
+            return change_columns(change, self.statement)
         if strategy in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
-            return change_append(self.session.jvm, table, base, changed, self.operation, strategy)
-        return drop_keys(self.session.jvm, table, base, changed)
+            return change_append(change, strategy)
+        return drop_keys(change)
 
     def _changes(
         self, table: Table, strategy: RowLevelStrategy, base: Snapshot | None, text: str

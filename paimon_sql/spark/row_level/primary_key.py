@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import col, count_if
 
-from paimon_sql.format.metadata.snapshot import Operation, Snapshot
+from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.spark.execution.distribute import few_rows, row_limited_batches, run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
@@ -18,11 +18,16 @@ from paimon_sql.spark.expressions.predicates import expression_text, translate_v
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
 from paimon_sql.spark.java.objects import Seq
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.row_level.changed_rows import ChangedRows, CountedRows, Counts, Rows, rows_of_scan
-from paimon_sql.spark.row_level.target import TargetProxy
+from paimon_sql.spark.row_level.changed_rows import (
+    CountedRows,
+    Counts,
+    RowChange,
+    Rows,
+    WorkerResult,
+    rows_of_scan,
+)
 from paimon_sql.spark.write.job import write_rows
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import compact_due, run_tasks
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import BUCKET, PARTITION
@@ -36,22 +41,13 @@ from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
 
 
-def upsert(
-    jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation, target: TargetProxy
-) -> Counts:
+def upsert(change: RowChange) -> Counts:
     """Write changed rows and commit them.
-
-    Args:
-        jvm: the JVM.
-        table: the table.
-        base: the snapshot from which the rows were read.
-        changed: the rows.
-        operation: the kind of statement.
-        target: the table from which the rows are read.
 
     Raises:
         CommitConflictError: a concurrent commit has written rows of the same keys.
     """
+    jvm, table, changed, operation = change.jvm, change.table, change.rows, change.operation
     before = {column: quote_name(old) for column, old in changed.id_before.items()}
     if operation is Operation.MERGE:
         before |= {c: f"{PARTITION}.{quote_name(c)}" for c in bound_partition_keys(table.schema)}
@@ -68,8 +64,8 @@ def upsert(
         checked = kind
     frame = changed.frame.selectExpr(*(quote_name(c) for c in table.schema.names), checked)
     task = plan_write(table)
-    with Transaction(table, operation, base=base) as transaction:
-        written, counts = _write(jvm, task, frame, operation, target)
+    with change.transaction() as transaction:
+        written, counts = _write(change, task, frame)
         if messages := transaction.staged.own(written):
             compacted = compact_due(table, messages, SparkExecutor(jvm), planned_on=task.planned_on)
             transaction.require(keys_unchanged(messages), *task.validations(messages))
@@ -77,18 +73,16 @@ def upsert(
     return counts
 
 
-def _write(
-    jvm: Jvm, task: WriteTask, frame: DataFrame, operation: Operation, target: TargetProxy
-) -> tuple[list[CommitMessage], Counts]:
+def _write(change: RowChange, task: WriteTask, frame: DataFrame) -> tuple[list[CommitMessage], Counts]:
     """Write the rows where it is cheapest: where they were read, on the driver, or by the owners of their buckets."""
-    executor, rows = SparkExecutor(jvm), rows_of_scan(frame)
-    buckets = target.scan.buckets if target.scan is not None and bucket_mode(task.table.schema).is_fixed else None
-    change = _change(jvm, task.table, frame, operation) if buckets and rows is Rows.ALL else None
-    if buckets and change is not None:
+    jvm, executor, rows, scan = change.jvm, SparkExecutor(change.jvm), rows_of_scan(frame), change.target.scan
+    buckets = scan.buckets if scan is not None and bucket_mode(task.table.schema).is_fixed else None
+    computed = _computed(jvm, task.table, frame, change.operation) if buckets and rows is Rows.ALL else None
+    if buckets and computed is not None:
         reads = [[replace(read, columns=task.table.schema.names) for read in bucket] for bucket in buckets]
-        changed = change_read(task, reads, change, executor)
+        changed = change_read(task, reads, computed, executor)
         if changed is not None:
-            deleted = operation is Operation.DELETE
+            deleted = change.operation is Operation.DELETE
             counts = Counts(deleted=changed.rows) if deleted else Counts(updated=changed.rows)
             return list(task.finalize(changed.messages, executor)), counts
     batches = few_rows(jvm, frame)
@@ -96,14 +90,14 @@ def _write(
         results = [_write_counted(task, batches)]
     elif buckets is not None and rows is not Rows.OTHERS:
         with row_limited_batches(frame):
-            results = run_on_executors(task.table, frame, partial(_write_counted, task), lambda result: result[0])
+            results = run_on_executors(task.table, frame, partial(_write_counted, task), lambda result: result.messages)
     else:
         return _exchange(jvm, task, frame)
-    messages = [message for written, _ in results for message in written]
-    return list(task.finalize(messages, executor)), sum((counts for _, counts in results), Counts())
+    messages = [message for result in results for message in result.messages]
+    return list(task.finalize(messages, executor)), Counts.of(results)
 
 
-def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> Change | None:
+def _computed(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> Change | None:
     """The change of the scanned rows as the storage core can compute it; None if only Spark can."""
     if operation is Operation.DELETE:
         return Change(RowKind.DELETE)
@@ -116,10 +110,10 @@ def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> C
     return None if found is None else Change(RowKind.UPDATE_AFTER, found)
 
 
-def _write_counted(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> tuple[list[CommitMessage], Counts]:
+def _write_counted(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> WorkerResult:
     rows = CountedRows(batches)
     messages = task.run(rows)
-    return messages, rows.counts
+    return WorkerResult(messages, rows.counts)
 
 
 def _exchange(jvm: Jvm, task: WriteTask, frame: DataFrame) -> tuple[list[CommitMessage], Counts]:
@@ -131,28 +125,26 @@ def _exchange(jvm: Jvm, task: WriteTask, frame: DataFrame) -> tuple[list[CommitM
     return messages, Counts(**observation.get) if messages else Counts()
 
 
-def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows) -> Counts:
+def drop_keys(change: RowChange) -> Counts:
     """Rewrite the files that contain keys of deleted rows, without these keys.
 
     Args:
-        jvm: the JVM.
-        table: a primary key table.
-        base: the snapshot from which the rows were read.
-        changed: the rows, all of them deleted, with their bucket.
+        change: the change, of rows that are all deleted, with their bucket.
 
     Raises:
         UnsupportedError: the table has rows that reads do not see before a compaction.
         CommitConflictError: a concurrent commit has written rows of the same keys, or rewritten the files.
     """
+    table, base = change.table, change.base
     check_no_invisible_rows(table, base)
     schema = table.schema
     names = dict.fromkeys([*schema.partition_keys, *schema.primary_keys, BUCKET.name])
-    rows = changed.frame.select(*(quote_name(name) for name in names)).toArrow()
+    rows = change.rows.frame.select(*(quote_name(name) for name in names)).toArrow()
     if not len(rows):
         return Counts()
     tasks = plan_drop(table, base, rows, BUCKET.name)
-    with Transaction(table, Operation.DELETE, base=base) as transaction:
-        rewritten = transaction.staged.own(run_tasks(table, SparkExecutor(jvm), tasks))
+    with change.transaction() as transaction:
+        rewritten = transaction.staged.own(run_tasks(table, SparkExecutor(change.jvm), tasks))
         messages = [m for m in rewritten if not m.is_empty()]
         deleted = {f.file_name for m in messages for f in m.deleted_files}
         messages += drop_vectors(table, base, [t.entry for t in tasks if t.entry.file.file_name in deleted])
