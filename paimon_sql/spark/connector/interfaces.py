@@ -6,11 +6,9 @@ these classes with the interfaces of the installed Spark, so a method that a new
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
@@ -92,6 +90,23 @@ class TableInterface(MetricsInterface):
 
 
 @dataclass(frozen=True)
+class ScanEquality:
+    """The identity of a scan's rows.
+
+    Attributes:
+        path: the table's directory.
+        columns: the names of the columns.
+        filters: the filters that Spark pushed, from `plan_independent`.
+        further: all other values that determine the rows.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    filters: tuple[str, ...] = field(hash=False)
+    further: tuple[object, ...] = field(hash=False)
+
+
+@dataclass(frozen=True)
 class ScanTraits:
     """What a scan offers besides its rows.
 
@@ -128,7 +143,7 @@ class ScanInterface(MetricsInterface):
         return self.traits.equality is not None and self.traits.equality == other.traits.equality
 
     def _trait(self) -> Hashable:
-        return super()._trait() if self.traits.equality is None else self.traits.equality.trait
+        return super()._trait() if self.traits.equality is None else self.traits.equality
 
     def toString(self) -> str:
         return self.what
@@ -251,38 +266,3 @@ class PartitionInterface(SessionProxy, ABC):
 
     @abstractmethod
     def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool: ...
-
-
-_PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
-"""The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
-
-It cannot match inside a string value, where quotation marks are escaped.
-"""
-
-
-class ScanEquality:
-    """The identity of a scan's rows.
-
-    Args:
-        path: the table's directory.
-        columns: the names of the columns.
-        filters: the filters that Spark pushed, serialized by `expression_text`.
-        further: all other values that determine the rows.
-    """
-
-    def __init__(self, path: str, columns: tuple[str, ...], filters: Sequence[str], *further: object) -> None:
-        self.trait: Hashable = (path, columns)
-        self._filters = filters
-        self._further = further
-
-    @cached_property
-    def _conditions(self) -> list[str]:
-        return [_PLAN_SPECIFIC.sub("", text) for text in self._filters]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ScanEquality) or self.trait != other.trait or self._further != other._further:
-            return False
-        return self._conditions == other._conditions
-
-    def __hash__(self) -> int:
-        return hash(self.trait)

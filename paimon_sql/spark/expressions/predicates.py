@@ -9,6 +9,7 @@ evaluates it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -382,6 +383,18 @@ def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
         text = array.toJSON()
     # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.
     return with_settings(jvm, _IN_UTC, array.toJSON) if _INSTANT in text else text
+
+
+_PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
+"""The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
+
+It cannot match inside a string value, where quotation marks are escaped.
+"""
+
+
+def plan_independent(text: str) -> str:
+    """The text of expressions without what differs between plans of the same query, to compare it."""
+    return _PLAN_SPECIFIC.sub("", text)
 
 
 def _with_elements(jvm: Jvm, expression: Expression) -> Expression:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.errors import AnalysisException
 
@@ -27,7 +27,7 @@ from paimon_sql.spark.conversion.references import hidden_columns, references_to
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.connector import ConnectorExpression, StringMap
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options, with_session_options
@@ -84,19 +84,14 @@ def relation_of(table: TableProxy, catalog: str, identifier: Identifier) -> Logi
     return jvm.cls(RELATION).create(table, jvm.some(owner), jvm.some(name))
 
 
+@dataclass(eq=False)
 class TargetProxy(TableProxy):
     """A table whose rows are identified by columns or metadata columns.
 
     Attributes:
-        scan: the scan builder that was created last.
-        named: the metadata columns that the statement may name, without those of the row id.
         row_id: the columns that identify a row.
-
-    Args:
-        session: the session.
-        table: the table.
-        row_id: as above.
-        named: as above.
+        named: the metadata columns that the statement may name, without those of the row id.
+        scan: the scan builder that was created last.
         by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
     """
 
@@ -107,21 +102,10 @@ class TargetProxy(TableProxy):
         f"{CATALOG}.SupportsMetadataColumns",
         f"{CATALOG}.SupportsRowLevelOperations",
     ]
-
-    def __init__(
-        self,
-        session: JvmSession,
-        table: Table,
-        row_id: tuple[str, ...],
-        named: Sequence[str] = (),
-        *,
-        by_bucket: bool = False,
-    ) -> None:
-        super().__init__(session, table)
-        self.named = named
-        self.row_id = row_id
-        self._by_bucket = by_bucket
-        self.scan: TargetScanProxy | None = None
+    row_id: tuple[str, ...]
+    named: Sequence[str] = ()
+    by_bucket: bool = field(default=False, kw_only=True)
+    scan: TargetScanProxy | None = field(default=None, init=False)
 
     def equals(self, other: object) -> bool:
         # If the table of a copied relation were not equal, Spark would create its metadata columns again, with ids that
@@ -146,7 +130,7 @@ class TargetProxy(TableProxy):
         # References to blobs are rewritten unchanged, so they are not resolved.
         has_references = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
         table = self.table.with_options(_UNRESOLVED_BLOBS if has_references else {})
-        self.scan = TargetScanProxy(self.session, table, by_bucket=self._by_bucket)
+        self.scan = TargetScanProxy(self.session, table, by_bucket=self.by_bucket)
         return self.scan
 
 
@@ -189,40 +173,38 @@ class TargetScanProxy(ScanBuilderProxy):
         return PythonScanProxy(*scan, lambda plan: partitions)
 
 
+@dataclass(eq=False)
 class OperationProxy(Proxy):
     """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
     implements = [f"{CONNECTOR}.write.SupportsDelta", f"{CONNECTOR}.write.RowLevelOperationBuilder"]
-
-    def __init__(self, jvm: Jvm, target: TargetProxy, command: JavaObject) -> None:
-        super().__init__(jvm)
-        self._target = target
-        self._command = command
+    target: TargetProxy
+    operation: JavaObject
 
     def build(self) -> OperationProxy:
         return self
 
     def toString(self) -> str:
-        return f"changes of {self._target.table.name}"
+        return f"changes of {self.target.table.name}"
 
     def description(self) -> str:
         return self.toString()
 
     def command(self) -> JavaObject:
-        return self._command
+        return self.operation
 
     def newScanBuilder(self, options: StringMap) -> TargetScanProxy:
-        return self._target.newScanBuilder(options)
+        return self.target.newScanBuilder(options)
 
     def newWriteBuilder(self, info: object) -> Proxy:
-        raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
+        raise UnsupportedError(f"{self.target.table.name}: changes are written by the statement itself.")
 
     def requiredMetadataAttributes(self) -> Sequence[ConnectorExpression]:
         # Spark reads only metadata columns that are required here.
-        return references_to(self.jvm, self._target.named)
+        return references_to(self.jvm, self.target.named)
 
     def rowId(self) -> Sequence[ConnectorExpression]:
-        return references_to(self.jvm, self._target.row_id)
+        return references_to(self.jvm, self.target.row_id)
 
     def representUpdateAsDeleteAndInsert(self) -> bool:
         return False

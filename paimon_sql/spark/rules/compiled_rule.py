@@ -6,7 +6,9 @@ rule of Spark.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
@@ -14,6 +16,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 
 NODE = f"{CATALYST}.trees.TreeNode"
 _RULE = f"{CATALYST}.rules.Rule"
@@ -22,6 +25,26 @@ _ANSWERS = "answers"
 
 
 Rewrite = Callable[[LogicalPlan], LogicalPlan]
+
+
+@dataclass(eq=False)
+class Rule(ABC):
+    """A rule that rewrites plans.
+
+    Attributes:
+        session: the session of the plans; it may be under construction.
+    """
+
+    session: JvmSession
+
+    @property
+    def jvm(self) -> Jvm:
+        """The JVM."""
+        return self.session.jvm
+
+    @abstractmethod
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
+        """The rewritten plan; the same object if there is nothing to change."""
 
 
 def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite, **fields: object) -> JavaObject:
@@ -47,17 +70,16 @@ def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite
     return compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
 
 
+@dataclass(eq=False)
 class _Answers(Proxy):
     """The Python side of a compiled rule: a ``MethodHandler``, since its interface declares any exception."""
 
     implements = [_HANDLER]
 
-    def __init__(self, jvm: Jvm, answer: Rewrite) -> None:
-        super().__init__(jvm)
-        self._answer = answer
+    answer: Rewrite
 
     def invoke(self, plan: LogicalPlan, *_: object) -> LogicalPlan:
-        return self._answer(plan)
+        return self.answer(plan)
 
 
 _FUNCTION = "scala.runtime.AbstractPartialFunction"
@@ -157,14 +179,13 @@ def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
     return node, made
 
 
+@dataclass(eq=False)
 class _Function(Proxy):
     """A Scala function from expression to expression."""
 
     implements = ["scala.Function1"]
 
-    def __init__(self, jvm: Jvm, change: Callable[[Expression], Expression]) -> None:
-        super().__init__(jvm)
-        self._change = change
+    change: Callable[[Expression], Expression]
 
     def apply(self, expression: Expression) -> Expression:
-        return self._change(expression)
+        return self.change(expression)

@@ -5,7 +5,6 @@ To Spark all of them are one compiled rule (decision 9).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,7 +16,7 @@ from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, compiled_rule, with_children
+from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, Rule, compiled_rule, with_children
 
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""
@@ -60,7 +59,7 @@ _REPLACED = f"""
     }}"""
 
 
-class PlanRule(ABC):
+class PlanRule(Rule):
     """A rule that rewrites optimized plans, after their scans are built.
 
     Attributes:
@@ -70,13 +69,6 @@ class PlanRule(ABC):
 
     roots: ClassVar[frozenset[str]] = frozenset()
     reads_scans: ClassVar[bool] = False
-
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
-
-    @abstractmethod
-    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
-        """The rewritten plan; the same object if there is nothing to change."""
 
 
 def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
@@ -104,7 +96,7 @@ def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
 def ensure_rule(session: JvmSession, kind: type[PlanRule]) -> None:
     """Add a rule to a session that lacks it; call this before a plan is optimized."""
     key = f"{kind.__name__} of {session.java.sessionUUID()}"
-    session.jvm.constant(key, lambda: add_rules(session, [kind(session.jvm)]))
+    session.jvm.constant(key, lambda: add_rules(session, [kind(session)]))
 
 
 def scans_of(jvm: Jvm, plan: LogicalPlan) -> Iterator[tuple[int, LogicalPlan]]:

@@ -20,14 +20,13 @@ from paimon_sql.format.schema.types import DataField, is_floating
 from paimon_sql.spark.connector.interfaces import ScanEquality, ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import first_in_order
 from paimon_sql.spark.conversion.types import TypeJson, struct_json
-from paimon_sql.spark.expressions.predicates import expression_text, translate_all
+from paimon_sql.spark.expressions.predicates import expression_text, plan_independent, translate_all
 from paimon_sql.spark.java.catalyst import Expression, StructType
 from paimon_sql.spark.java.connector import Aggregation, SortOrder, VariantExtraction
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.jvm.gateway import CONNECTOR
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, choose_path, is_native, row_counter
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, UnplannedScanProxy
@@ -51,7 +50,7 @@ from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 
 
-class ScanBuilderProxy(Proxy):
+class ScanBuilderProxy(SessionProxy):
     """The builder of one scan.
 
     Args:
@@ -85,14 +84,13 @@ class ScanBuilderProxy(Proxy):
         note: Callable[[Snapshot | None], None] | None = None,
         also: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(session.jvm)
+        super().__init__(session)
         table = table if self.reads_unindexed else ignoring_files(table)
         by_workers = table.ignores_unreadable or not table.options.get(READ_PUSH_DOWN_ENABLED)
         self.request = ScanRequest(
             table, table.schema.fields, by_workers=by_workers, reads_unindexed=self.reads_unindexed
         )
         self._initial_request = self.request
-        self.session = session
         self._note = note
         self._also_read = also
         self._planner = ScanPlanner(session.jvm)
@@ -313,7 +311,8 @@ class ScanBuilderProxy(Proxy):
         reads = (snapshot, request.by_workers, request.reads_unindexed)
         state = (table.branch, table.read_optimized, table.schema, *reads)
         extractions = () if self._variants is None else self._variants.given
-        return ScanEquality(table.path, request.names, request.filters, state, pushed, extractions)
+        filters = tuple(map(plan_independent, request.filters))
+        return ScanEquality(table.path, request.names, filters, (state, pushed, extractions))
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):

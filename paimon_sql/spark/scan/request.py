@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.engines.spark import SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING
@@ -145,13 +144,12 @@ class ScanPlanner:
         if is_narrowed or plan.snapshot is None or not depends_on_snapshot_alone(request.table):
             return None
         own = [name for name in request.names if name in request.table.schema.names]
-        replan = partial(self._replan, request, self._answers(request), plan.snapshot)
-        return RuntimeFilters(self._jvm, plan, own, replan)
+        answers, snapshot = self._answers(request), plan.snapshot
 
-    def _replan(
-        self, request: ScanRequest, answers: IndexResults, snapshot: Snapshot, predicate: Predicate
-    ) -> ScanPlan:
-        return self._plan(request, all_of([*request.predicates, predicate]), answers, snapshot)
+        def replan(predicate: Predicate) -> ScanPlan:
+            return self._plan(request, all_of([*request.predicates, predicate]), answers, snapshot)
+
+        return RuntimeFilters(self._jvm, plan, own, replan)
 
     def _answers(self, request: ScanRequest) -> IndexResults:
         key = tuple(map(id, request.predicates))

@@ -62,8 +62,8 @@ class AttachedSession:
         add_rules(
             session,
             [
-                DeletedRowFilter(session.jvm),
-                ExtractVariantsAbove(session.jvm),
+                DeletedRowFilter(session),
+                ExtractVariantsAbove(session),
                 StoragePartitioning(session),
                 StreamWriteRule(session, self._home),
                 TableAsSelect(self),

@@ -147,7 +147,7 @@ class TableAsSelect(PlanRule):
     roots = frozenset((_CREATE, _REPLACE))
 
     def __init__(self, attached: Session) -> None:
-        super().__init__(attached.session.jvm)
+        super().__init__(attached.session)
         self._attached = attached
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:

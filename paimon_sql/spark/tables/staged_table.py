@@ -26,8 +26,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.builder import V1WriteProxy, WriteBuilderProxy
-from paimon_sql.spark.write.job import write_rows
-from paimon_sql.spark.write.request import WriteRequest
+from paimon_sql.spark.write.job import WriteRequest, write_rows
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.operations import operations

@@ -28,8 +28,7 @@ from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options.session import warn_of_ineffective
 from paimon_sql.spark.options.statement import write_options
-from paimon_sql.spark.write.job import run_write
-from paimon_sql.spark.write.request import WriteRequest
+from paimon_sql.spark.write.job import WriteRequest, run_write
 from paimon_sql.spark.write.stream_sink import StreamingWriteProxy
 from paimon_sql.storage.branches.management import moved_to_branch
 from paimon_sql.storage.commit.transaction import Transaction

@@ -33,9 +33,8 @@ from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_leaves
 from paimon_sql.spark.write.bucket_distribution import distributed
-from paimon_sql.spark.write.job import commit_write
+from paimon_sql.spark.write.job import WriteRequest, commit_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
-from paimon_sql.spark.write.request import WriteRequest
 from paimon_sql.storage.commit.snapshot.carried_properties import EpochCommittedError, EpochSkippedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.operations import operations
@@ -229,20 +228,16 @@ def _as_leaf(jvm: Jvm, query: LogicalPlan, leaf: LogicalPlan) -> LogicalPlan:
     return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
 
 
+@dataclass(eq=False)
 class StreamWriteRule(PlanRule):
     """Adds distribution and writing to the plan of a stream's micro-batch.
 
-    Args:
-        session: the session.
+    Attributes:
         home: finds the catalog and identifier of a table by its name in Spark.
     """
 
     roots = frozenset((_ROOT,))
-
-    def __init__(self, session: JvmSession, home: Callable[[tuple[str, ...]], TableLocation | None]) -> None:
-        super().__init__(session.jvm)
-        self._session = session
-        self._home = home
+    home: Callable[[tuple[str, ...]], TableLocation | None]
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
@@ -250,5 +245,5 @@ class StreamWriteRule(PlanRule):
         write = python_object(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.write_plan(self._session, plan.query(), self._home(write.request.qualified_name))
+        answers = write.write_plan(self.session, plan.query(), self.home(write.request.qualified_name))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

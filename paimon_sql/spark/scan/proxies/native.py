@@ -16,7 +16,7 @@ from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
+from paimon_sql.spark.jvm.hadoop_files import file_index, hadoop_settings, hadoop_url
 from paimon_sql.spark.jvm.session import with_settings
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
@@ -25,6 +25,7 @@ from paimon_sql.storage.scan.plan import PlannedRange
 from paimon_sql.storage.scan.split import Split
 
 _DATASOURCES = f"{EXECUTION}.datasources"
+_FILE = f"{_DATASOURCES}.PartitionedFile"
 _IN_ROWS = {"spark.sql.codegen.wholeStage": "false"}
 _IN_BATCHES = {
     "spark.sql.codegen.wholeStage": "true",
@@ -121,35 +122,18 @@ class NativeScanProxy(PlannedScanProxy):
     def _files(self, ranges: Sequence[PlannedRange]) -> Sequence[JavaObject]:
         no_hosts, no_metadata = self.jvm.strings(), self.jvm.empty_map()
         path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
-        made = [
-            self.jvm.new(
-                f"{_DATASOURCES}.PartitionedFile",
-                self._constants(r),
-                path_of.fromUrlString(to_url(r.path)),
-                r.start,
-                r.length,
-                no_hosts,
-                0,
-                r.file_size,
-                no_metadata,
-            )
-            for r in ranges
-        ]
-        return self.jvm.array(f"{_DATASOURCES}.PartitionedFile", made)
+
+        def made(r: PlannedRange) -> JavaObject:
+            path = path_of.fromUrlString(to_url(r.path))
+            members = (self._constants(r), path, r.start, r.length, no_hosts, 0, r.file_size, no_metadata)
+            return self.jvm.new(_FILE, *members)
+
+        return self.jvm.array(_FILE, map(made, ranges))
 
     def _parquet_scan(self) -> JavaObject:
         jvm, struct = self.jvm, self.readSchema()
         constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.nil)
-        index = jvm.new(
-            f"{_DATASOURCES}.InMemoryFileIndex",
-            self.session.java,
-            jvm.nil,
-            jvm.empty_map(),
-            jvm.none,
-            jvm.singleton(f"{_DATASOURCES}.NoopCache"),
-            jvm.some(constant),
-            jvm.none,
-        )
+        index = file_index(self.session, jvm.nil, jvm.empty_map(), constant)
         # Options of a scan override Hadoop's configuration for this scan only.
         settings = hadoop_settings(self.plan.table.file_io.options, self.plan.stores)
         made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
@@ -27,28 +28,26 @@ def optional_long(jvm: Jvm, value: int | None) -> JavaObject:
     return kind.empty() if value is None else kind.of(value)
 
 
+@dataclass(eq=False)
 class StatisticsProxy(Proxy):
     """Rows and bytes of a scan before merging and filtering, and the statistics of analyzed columns."""
 
     implements = [f"{CONNECTOR}.read.Statistics"]
-
-    def __init__(self, jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> None:
-        super().__init__(jvm)
-        self._plan = plan
-        self._fields = fields
+    plan: ScanPlan
+    fields: Sequence[DataField]
 
     def sizeInBytes(self) -> JavaObject:
-        return optional_long(self.jvm, bytes_of(self._plan, self._fields))
+        return optional_long(self.jvm, bytes_of(self.plan, self.fields))
 
     def numRows(self) -> JavaObject:
-        return optional_long(self.jvm, self._plan.row_count)
+        return optional_long(self.jvm, self.plan.row_count)
 
     def columnStats(self) -> JavaObject:
         # Spark uses column statistics only for cost-based optimization.
-        table = self._plan.table
+        table = self.plan.table
         # A chain table's statistics cover only its own branch, a small part of its rows.
         uses_columns = self.jvm.settings.cboEnabled() and Chain.read_by(table) is None
-        found = statistics_of(table, self._plan.snapshot) if uses_columns else None
+        found = statistics_of(table, self.plan.snapshot) if uses_columns else None
         types = {f.name: f.type for f in table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
@@ -77,52 +76,47 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
     return not isinstance(data_type, t.TimestampType)
 
 
+@dataclass(eq=False)
 class ColumnStatisticsProxy(Proxy):
     """The statistics of one column from ANALYZE TABLE."""
 
     implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]
-
-    def __init__(self, jvm: Jvm, column: ColumnStatistics, data_type: t.DataType) -> None:
-        super().__init__(jvm)
-        self._column = column
-        self._type = data_type
+    column: ColumnStatistics
+    type: DataType
 
     def distinctCount(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.distinct_count)
+        return optional_long(self.jvm, self.column.distinct_count)
 
     def min(self) -> JavaObject:
-        return self._bound(self._column.min)
+        return self._bound(self.column.min)
 
     def max(self) -> JavaObject:
-        return self._bound(self._column.max)
+        return self._bound(self.column.max)
 
     def nullCount(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.null_count)
+        return optional_long(self.jvm, self.column.null_count)
 
     def avgLen(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.average_length)
+        return optional_long(self.jvm, self.column.average_length)
 
     def maxLen(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.max_length)
+        return optional_long(self.jvm, self.column.max_length)
 
     def histogram(self) -> JavaObject:
         return self._bound(None)
 
     def _bound(self, text: str | None) -> JavaObject:
-        made: JavaObject = self.jvm.static("java.util.Optional", "ofNullable")(
-            None if text is None else self._value(text)
-        )
-        return made
+        return self.jvm.static("java.util.Optional", "ofNullable")(None if text is None else self._value(text))
 
     def _value(self, text: str) -> object:
         """The value in Spark's internal form: a date as its day number, a timestamp in microseconds."""
-        if isinstance(self._type, t.DecimalType):
+        if isinstance(self.type, t.DecimalType):
             return self.jvm.cls("org.apache.spark.sql.types.Decimal").apply(text)
-        if isinstance(self._type, t.DateType):
+        if isinstance(self.type, t.DateType):
             return int(text)
-        value = parse_text(text, self._type)
-        if isinstance(self._type, t.TimestampType | t.LocalZonedTimestampType):
-            return epoch_nanos(cast("datetime | int", value), self._type.precision) // 1000
+        value = parse_text(text, self.type)
+        if isinstance(self.type, t.TimestampType | t.LocalZonedTimestampType):
+            return epoch_nanos(cast("datetime | int", value), self.type.precision) // 1000
         return value
 
 

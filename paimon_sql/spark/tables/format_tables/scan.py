@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -20,9 +20,9 @@ from paimon_sql.spark.expressions.predicates import expression_text, translate_a
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, LogicalPlan, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION
-from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
-from paimon_sql.spark.jvm.proxy import Proxy, python_object
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.hadoop_files import check_table, file_index, hadoop_path, hadoop_settings
+from paimon_sql.spark.jvm.proxy import python_object
+from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, scans_of, with_leaves
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -34,7 +34,8 @@ from paimon_sql.storage.format_tables.partitions import folders_of, partition_co
 _SOURCES = f"{EXECUTION}.datasources"
 
 
-class FormatScanBuilder(Proxy):
+@dataclass(eq=False)
+class FormatScanBuilder(SessionProxy):
     """Builder of one scan: Spark's own builder of the format, over the partitions that match the filters.
 
     Spark's builder takes the directories at its creation, so it is created after the filters are pushed.
@@ -44,12 +45,8 @@ class FormatScanBuilder(Proxy):
         f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
         "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
     ]
-
-    def __init__(self, session: JvmSession, table: FormatTable) -> None:
-        super().__init__(session.jvm)
-        self.table = table
-        self.session = session
-        self._builder: JavaObject | None = None
+    table: FormatTable
+    _builder: JavaObject | None = field(default=None, init=False)
 
     def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
         types = {f.name: f.type for f in self.table.partition_fields}
@@ -97,16 +94,8 @@ class FormatScanBuilder(Proxy):
         if self.table.partition_fields:
             rows = self._rows(directories)
             specs = [jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
-        return jvm.new(
-            f"{_SOURCES}.InMemoryFileIndex",
-            self.session.java,
-            jvm.seq(paths),
-            jvm.scala_map(options),
-            jvm.none,
-            jvm.singleton(f"{_SOURCES}.NoopCache"),
-            jvm.some(jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(specs))),
-            jvm.none,
-        )
+        spec = jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(specs))
+        return file_index(self.session, jvm.seq(paths), jvm.scala_map(options), spec)
 
     def _rows(self, partitions: list[Partition]) -> Sequence[InternalRow]:
         """The values of partitions."""
@@ -140,12 +129,8 @@ class ReadQuotedValues(PlanRule):
     reads_scans = True
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
-        replacements: dict[int, LogicalPlan] = {}
-        for number, leaf in scans_of(self.jvm, plan):
-            if self._is_ours(leaf):
-                replacement = self._read_as_strings(leaf)
-                if replacement is not None:
-                    replacements[number] = replacement
+        read = {n: self._read_as_strings(leaf) for n, leaf in scans_of(self.jvm, plan) if self._is_ours(leaf)}
+        replacements = {number: leaf for number, leaf in read.items() if leaf is not None}
         return with_leaves(self.jvm, plan, replacements) if replacements else plan
 
     def _is_ours(self, relation: LogicalPlan) -> bool:
