@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache
-from typing import TypedDict, cast
+from typing import TypeAlias, TypedDict, cast
 
 import pyarrow as pa
 
@@ -77,6 +77,9 @@ class Node:
         self.kind = body["class"].rsplit(".", 1)[-1]
         self.body = body
         self.children = children
+
+
+_Builder: TypeAlias = Callable[[Node, Mapping[str, DataType]], Predicate]
 
 
 def parse_expression(text: str) -> Node:
@@ -262,25 +265,19 @@ def _operand(node: Node, types: Mapping[str, DataType]) -> _Operand:
     return _Operand(column, kind.value, str(_literal(key, kind.key).as_py()))
 
 
-def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate:
-    operand = _operand(node.children[0], types)
-    return operand.where(IsNull(operand.name, negated))
+def _of_operand(condition: Callable[[_Operand, Sequence[Node]], Predicate]) -> _Builder:
+    """A builder of a condition on an operand, the first child of a node, from its other children."""
 
+    def build(node: Node, types: Mapping[str, DataType]) -> Predicate:
+        operand = _operand(node.children[0], types)
+        return operand.where(condition(operand, node.children[1:]))
 
-def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    operand = _operand(node.children[0], types)
-    values = [_literal(child, operand.type) for child in node.children[1:]]
-    return operand.where(In(operand.name, _values(values, operand.type)))
-
-
-def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    operand = _operand(node.children[0], types)
-    return operand.where(StartsWith(operand.name, str(_literal(node.children[1], operand.type).as_py())))
+    return build
 
 
 def _array_contains(node: Node, types: Mapping[str, DataType]) -> Predicate:
     column, kind = _array(node.children[0], types)
-    return ContainsAny(column, _values([_literal(node.children[1], kind)], kind))
+    return ContainsAny(column, _values(node.children[1:], kind))
 
 
 def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -289,7 +286,7 @@ def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
         raise UntranslatableError
     column, kind = _array(array, types)
     present = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
-    return ContainsAny(column, _values([_literal(child, kind) for child in present], kind))
+    return ContainsAny(column, _values(present, kind))
 
 
 def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
@@ -301,8 +298,8 @@ def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
     return column, kind.element
 
 
-def _values(literals: Sequence[pa.Scalar], kind: DataType) -> pa.Array:
-    return pa.array([v.as_py() for v in literals], arrow_type(kind))
+def _values(literals: Sequence[Node], kind: DataType) -> pa.Array:
+    return pa.array([_literal(node, kind).as_py() for node in literals], arrow_type(kind))
 
 
 def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -320,16 +317,16 @@ def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
     return Comparison(column, "=", pa.scalar(True))
 
 
-_BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
+_BUILDERS: dict[str, _Builder] = {
     **dict.fromkeys(_COMPARISONS, _comparison),
     "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
     "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
     "Not": _not,
     "AttributeReference": _truth,
-    "IsNull": lambda n, t: _null(n, t, False),
-    "IsNotNull": lambda n, t: _null(n, t, True),
-    "In": _in,
-    "StartsWith": _starts_with,
+    "IsNull": _of_operand(lambda of, _: IsNull(of.name)),
+    "IsNotNull": _of_operand(lambda of, _: IsNull(of.name, True)),
+    "In": _of_operand(lambda of, others: In(of.name, _values(others, of.type))),
+    "StartsWith": _of_operand(lambda of, others: StartsWith(of.name, str(_literal(others[0], of.type).as_py()))),
     "ArrayContains": _array_contains,
     "ArraysOverlap": _arrays_overlap,
 }

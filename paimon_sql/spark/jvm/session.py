@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar, cast
@@ -10,7 +11,7 @@ from typing import TypeVar, cast
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.session import ClassicSession, Dataset, QueryExecution, RuntimeConfig, SessionState
+from paimon_sql.spark.java.session import ClassicSession, Dataset, QueryExecution, RuntimeConfig, SessionState, SQLConf
 from paimon_sql.spark.jvm.gateway import EXECUTION, SETTINGS, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 
@@ -86,6 +87,22 @@ class SessionProxy(Proxy):
 
     def __post_init__(self) -> None:
         self.jvm = self.session.jvm
+
+
+@contextmanager
+def changed_settings(conf: SQLConf, settings: Mapping[str, str]) -> Iterator[None]:
+    """Change settings of a session during the block."""
+    before = {key: conf.getConfString(key) if conf.contains(key) else None for key in settings}
+    for key, value in settings.items():
+        conf.setConfString(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                conf.unsetConf(key)
+            else:
+                conf.setConfString(key, old)
 
 
 T = TypeVar("T")

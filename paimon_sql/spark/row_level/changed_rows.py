@@ -21,7 +21,7 @@ from paimon_sql.process import share
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, private_field
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import JvmSession, changed_settings
 from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
 from paimon_sql.sql.text.names import quote_name
@@ -226,7 +226,10 @@ class Analyzer:
         plan = command.withNewChildren(jvm.seq([self._relation(children[0], identifier, target), *children[1:]]))
         if has_ctes:
             plan = parsed.withNewChildren(jvm.seq([plan]))
-        with refusals(target.table.name), self._without_group_filter(command), self._rewritten_at_once():
+        # Only Spark's writers use its runtime group filter of MERGE, which ignores metadata columns.
+        settings = {_GROUP_FILTER: "false"} if command.getClass().getSimpleName() == "MergeIntoTable" else {}
+        conf = self.session.state.conf()
+        with refusals(target.table.name), changed_settings(conf, settings), self._rewritten_at_once():
             return self.session.execution(plan).analyzed()
 
     def rows(self, changes: LogicalPlan, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
@@ -253,23 +256,6 @@ class Analyzer:
         )
         selected = (quote_name(c) for c in columns[1:] if c not in target.named)
         return ChangedRows(rows.selectExpr(*selected, kind), before)
-
-    @contextmanager
-    def _without_group_filter(self, command: LogicalPlan) -> Iterator[None]:
-        """Disable Spark's runtime group filter of MERGE, which only its writers use; it ignores metadata columns."""
-        if command.getClass().getSimpleName() != "MergeIntoTable":
-            yield
-            return
-        conf = self.session.state.conf()
-        previous = conf.getConfString(_GROUP_FILTER) if conf.contains(_GROUP_FILTER) else None
-        conf.setConfString(_GROUP_FILTER, "false")
-        try:
-            yield
-        finally:
-            if previous is None:
-                conf.unsetConf(_GROUP_FILTER)
-            else:
-                conf.setConfString(_GROUP_FILTER, previous)
 
     @contextmanager
     def _rewritten_at_once(self) -> Iterator[None]:

@@ -102,7 +102,7 @@ class RowLevelRun:
 
     def _once(self, table: Table) -> Counts:
         home = replace(self.identifier, branch=table.branch)
-        table, text = evolve(self._analyzer, self.catalog, home, table, self.statement)
+        table, text = evolve(self.session, self.catalog, home, table, self.statement)
         strategy = self._strategy(table)
         base = table.snapshots.latest()
         target, changed = self._changes(table, strategy, base, text)

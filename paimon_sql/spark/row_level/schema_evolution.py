@@ -22,9 +22,9 @@ from paimon_sql.format.options.engines.spark import (
 )
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.row_level.changed_rows import Analyzer
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.row_level.target import refusals
-from paimon_sql.spark.write.merge_schema import NestedFields
+from paimon_sql.spark.write.merge_schema import NestedFields, altered
 from paimon_sql.sql.statements.rows import Assignment, MergeClause, MergeInto, RowStatement, Update
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.schema.changes import apply_changes
@@ -37,16 +37,19 @@ class EvolvingChange(ABC):
     """A statement with schema evolution, to be rewritten so that its values have all fields of their columns.
 
     Attributes:
-        analyzer: finds the types of values.
+        session: the session.
         statement: an UPDATE or a MERGE.
         table: the existing table with the options of the statement.
-        case_sensitive: whether names that differ only in case are different.
     """
 
-    analyzer: Analyzer
+    session: JvmSession
     statement: Update | MergeInto
     table: Table
-    case_sensitive: bool
+
+    @cached_property
+    def nested(self) -> NestedFields:
+        """The alignment of fields by the session's rules for names."""
+        return NestedFields(self.session.case_sensitive)
 
     @property
     @abstractmethod
@@ -69,11 +72,12 @@ class EvolvingChange(ABC):
     def evolved(self, schema: TableSchema, *, has_data: bool) -> TableSchema:
         """The schema merged with the statement's columns; the same object if nothing changes."""
         casts = self.table.options.get(WRITE_MERGE_SCHEMA_EXPLICIT_CAST)
-        rules = IncomingColumns(self.widens, casts, self.case_sensitive, lenient=True)
+        exact = self.nested.case_sensitive
+        rules = IncomingColumns(self.widens, casts, exact, lenient=True)
         version = schema.id + 1
         for group in self.incoming:
             changes = rules.changes(schema.fields, group)
-            changed = apply_changes(schema, changes, has_data=has_data, case_sensitive=self.case_sensitive)
+            changed = apply_changes(schema, changes, has_data=has_data, case_sensitive=exact)
             schema = replace(changed, id=version) if changed is not schema else schema
         return schema
 
@@ -89,9 +93,9 @@ class EvolvingChange(ABC):
             scope: the FROM clause for the values.
             new: the columns that the table may get.
         """
-        existing = {self._folded(f.name): f for f in self.table.schema.fields}
-        others = {self._folded(f.name): f for f in new}
-        names = [self._folded(self._column(a) or "") for a in assignments]
+        existing = {self.nested.normalized(f.name): f for f in self.table.schema.fields}
+        others = {self.nested.normalized(f.name): f for f in new}
+        names = [self.nested.normalized(self._column(a) or "") for a in assignments]
         known = [n in existing and a.value.upper() != "DEFAULT" for n, a in zip(names, assignments, strict=True)]
         values = [
             f"{a.value} AS {quote_name(existing[n].name)}"
@@ -118,14 +122,13 @@ class EvolvingChange(ABC):
             assigned: their columns, from `_columns`.
             target: the table with the merged schema.
         """
-        fields = {self._folded(f.name): f for f in target.schema.fields}
-        nested = NestedFields(self.case_sensitive)
+        fields = {self.nested.normalized(f.name): f for f in target.schema.fields}
         pairs = []
         for a, field in zip(assignments, assigned, strict=True):
             value = a.value
-            known = fields.get(self._folded(field.name)) if field is not None else None
+            known = fields.get(self.nested.normalized(field.name)) if field is not None else None
             if field is not None and known is not None:
-                inner = nested.filled("x", field.type, known.type)
+                inner = self.nested.filled("x", field.type, known.type)
                 # A lambda, so that Spark evaluates the value once.
                 value = value if inner == "x" else f"element_at(transform(array({value}), x -> {inner}), 1)"
             pairs.append((".".join(quote_name(part) for part in a.column), value))
@@ -135,8 +138,8 @@ class EvolvingChange(ABC):
         """The name of the column that is set; None if the assignment sets a field of a column."""
         *qualifier, name = assignment.column
         full = [self.statement.alias] if self.statement.alias else list(self.statement.table)
-        is_of_target = [self._folded(part) for part in qualifier] == [
-            self._folded(p) for p in full[len(full) - len(qualifier) :]
+        is_of_target = [self.nested.normalized(part) for part in qualifier] == [
+            self.nested.normalized(p) for p in full[len(full) - len(qualifier) :]
         ]
         return name if is_of_target else None
 
@@ -146,12 +149,10 @@ class EvolvingChange(ABC):
         Raises:
             InvalidInputError: Spark cannot analyze it.
         """
-        session = self.analyzer.session
-        parsed = session.parsed(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
+        parsed = self.session.parsed(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
         with refusals():
-            struct = session.frame(parsed).schema.json()
-        existing = self.table.schema.fields
-        return NestedFields(self.case_sensitive).incoming(json.loads(struct), existing, "the source")
+            struct = self.session.frame(parsed).schema.json()
+        return self.nested.incoming(json.loads(struct), self.table.schema.fields, "the source")
 
     def _name(self) -> str:
         """The table's name in the statement's text."""
@@ -165,9 +166,6 @@ class EvolvingChange(ABC):
     def _target_name(self) -> str:
         """The qualifier of the table's columns."""
         return quote_name(self.statement.alias) if self.statement.alias else self._name()
-
-    def _folded(self, name: str) -> str:
-        return name if self.case_sensitive else name.lower()
 
 
 _SOURCE = "__source"
@@ -201,9 +199,8 @@ class EvolvingMerge(EvolvingChange):
 
     @cached_property
     def _assigned(self) -> dict[MergeClause, list[DataField | None]]:
-        clauses = self.statement.clauses
         # Only columns of the source may be new.
-        return {c: self._columns(c.assignments, self._scope(c), self.source) for c in clauses}
+        return {c: self._columns(c.assignments, self._scope(c), self.source) for c in self.statement.clauses}
 
     def _scope(self, clause: MergeClause) -> str:
         """The FROM clause for the values of a clause."""
@@ -214,31 +211,28 @@ class EvolvingMerge(EvolvingChange):
     def _clause(self, clause: MergeClause, target: Table) -> str:
         condition = f" AND {clause.condition}" if clause.condition else ""
         pairs = self._pairs(clause, target)
-        columns = [column for column, _ in pairs]
-        values = [value for _, value in pairs]
         if clause.action == "DELETE":
             action = "DELETE"
         elif clause.action.startswith("UPDATE"):
             action = f"UPDATE SET {', '.join(f'{c} = {v}' for c, v in pairs)}"
         else:
-            action = f"INSERT ({', '.join(columns)}) VALUES ({', '.join(values)})"
+            action = f"INSERT ({', '.join(c for c, _ in pairs)}) VALUES ({', '.join(v for _, v in pairs)})"
         return f"WHEN {clause.rows}{condition} THEN {action}"
 
     def _pairs(self, clause: MergeClause, target: Table) -> list[tuple[str, str]]:
         """The columns and values of a clause; values have all fields of their columns."""
         if not clause.action.endswith("*"):
             return self._pairs_of(clause.assignments, self._assigned[clause], target)
-        own = {self._folded(f.name): f for f in target.schema.fields}
-        nested = NestedFields(self.case_sensitive)
+        own = {self.nested.normalized(f.name): f for f in target.schema.fields}
         pairs = []
         updates = clause.action.startswith("UPDATE")
         for f in self.source:
-            column = own[self._folded(f.name)]
+            column = own[self.nested.normalized(f.name)]
             value = f"{self._source_name()}.{quote_name(f.name)}"
             old_value = f"{self._target_name()}.{quote_name(column.name)}" if updates else None
-            pairs.append((quote_name(column.name), nested.filled(value, f.type, column.type, old_value)))
+            pairs.append((quote_name(column.name), self.nested.filled(value, f.type, column.type, old_value)))
         if not updates:
-            given = {self._folded(f.name) for f in self.source}
+            given = {self.nested.normalized(f.name) for f in self.source}
             # NULL for a required column fails only if a row is inserted; a missing column would fail the statement.
             missing = [f for name, f in own.items() if name not in given and not f.type.nullable and f.default is None]
             pairs += [(quote_name(f.name), "NULL") for f in missing]
@@ -283,7 +277,7 @@ class EvolvingUpdate(EvolvingChange):
 
 
 def evolve(
-    analyzer: Analyzer, catalog: Catalog, identifier: Identifier, table: Table, statement: RowStatement
+    session: JvmSession, catalog: Catalog, identifier: Identifier, table: Table, statement: RowStatement
 ) -> tuple[Table, str]:
     """Add a statement's new columns to its table; return the table and the statement's text for it.
 
@@ -292,16 +286,11 @@ def evolve(
     evolves = table.options.get(WRITE_MERGE_SCHEMA) or getattr(statement, "schema_evolution", False)
     if not isinstance(statement, MergeInto | Update) or not evolves:
         return table, statement.text
-    case_sensitive = analyzer.session.case_sensitive
-    change: EvolvingChange = (
-        EvolvingMerge(analyzer, statement, table, case_sensitive)
-        if isinstance(statement, MergeInto)
-        else EvolvingUpdate(analyzer, statement, table, case_sensitive)
-    )
+    if isinstance(statement, MergeInto):
+        change: EvolvingChange = EvolvingMerge(session, statement, table)
+    else:
+        change = EvolvingUpdate(session, statement, table)
     has_data = table.snapshots.latest_id() is not None
     if change.evolved(table.schema, has_data=has_data) is not table.schema:
-        catalog.alter_table(identifier, lambda schema: change.evolved(schema, has_data=has_data))
-        evolved = catalog.table(identifier)
-        dynamic = {k: v for k, v in table.schema.options.items() if evolved.schema.options.get(k) != v}
-        table = evolved.with_options(dynamic)
+        table = altered(catalog, identifier, table, lambda schema: change.evolved(schema, has_data=has_data))
     return table, change.text(table)

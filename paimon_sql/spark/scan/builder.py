@@ -37,7 +37,7 @@ from paimon_sql.spark.scan.pushdown.aggregates import (
     simple_aggregation,
     sums_for_averages,
 )
-from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extractions_of, narrowed, parts_of
+from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extraction_of, narrowed, parts_of
 from paimon_sql.spark.scan.request import ScanPlanner, ScanRequest
 from paimon_sql.storage.columns.blobs_and_vectors import is_blob
 from paimon_sql.storage.read.metadata_columns import is_tracked, metadata_fields
@@ -123,7 +123,7 @@ class ScanBuilderProxy(SessionProxy):
         # Spark calls this for the whole plan above the scan first, then again for parts of it, with fewer extractions.
         if self._variants is not None or self.reads_unindexed:
             return answers(self.jvm, extractions, False)
-        self._variants = wanted = VariantExtractions(extractions_of(extractions))
+        self._variants = wanted = VariantExtractions(tuple(map(extraction_of, extractions)))
         self.request = replace(self.request, columns=wanted.of(self.request.columns))
         if wanted.can_be_extracted and self._reads_natively():
             self._variants = wanted = replace(wanted, extracted=True)
