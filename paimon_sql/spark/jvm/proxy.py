@@ -20,7 +20,6 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.spark.java.objects import Class, JavaMethod, JavaObject, Member, Object, Throwable
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.errors import record_crossing
 from paimon_sql.spark.jvm.gateway import Jvm
 
@@ -55,7 +54,7 @@ def _names(jvm: Jvm) -> JavaMethod:
     """A Java function from a proxy to the name of its Python object; null for other Java objects."""
     identifier = jvm.java_class(_HANDLER).getDeclaredField("id")
     identifier.setAccessible(True)
-    made = compiled_class(jvm, _NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
+    made = jvm.compiled_class(_NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
     made.getField("kept").set(None, identifier)
     return jvm.static(_NAMES, "of")
 

@@ -18,10 +18,9 @@ from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.append import change_append, change_columns
 from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, RowChange, Rows, rows_of_scan
-from paimon_sql.spark.row_level.primary_key import drop_keys, upsert
 from paimon_sql.spark.row_level.schema_evolution import evolve
+from paimon_sql.spark.row_level.strategies import change_append, change_columns, drop_keys, upsert
 from paimon_sql.spark.row_level.target import TargetProxy, written_table
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
 from paimon_sql.storage.merge.registry import merge_engine

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
+from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
@@ -66,8 +65,8 @@ def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite
                 return matches(plan) ? ({NODE}) {_ANSWERS}.invoke(plan, null, null, null) : plan;
             }}""",
     )
-    made = compiled_class(jvm, name, members, beside=_RULE, parent=_RULE)
-    return compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
+    made = jvm.compiled_class(name, members, beside=_RULE, parent=_RULE)
+    return _compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
 
 
 @dataclass(eq=False)
@@ -103,8 +102,16 @@ def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: obj
             node, null to keep it.
         fields: values of public fields among the members.
     """
-    made = compiled_class(jvm, name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)
-    return compiled_object(jvm, made, **fields)
+    made = jvm.compiled_class(name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)
+    return _compiled_object(jvm, made, **fields)
+
+
+def _compiled_object(jvm: Jvm, made: Class, **fields: object) -> JavaObject:
+    """A new object of a compiled class, with the values of its public fields."""
+    new = made.getConstructors()[0].newInstance(jvm.objects(()))
+    for field, value in fields.items():
+        made.getField(field).set(new, value)
+    return new
 
 
 N = TypeVar("N", bound=TreeNode)

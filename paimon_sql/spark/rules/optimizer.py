@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
-from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Seq
-from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
@@ -135,12 +134,8 @@ def with_leaves(jvm: Jvm, plan: LogicalPlan, instead: dict[int, LogicalPlan]) ->
         plan: a logical plan.
         instead: replacements by the position of the leaf in ``collectLeaves``.
     """
-
-    def compiled() -> JavaMethod:
-        compiled_class(jvm, _LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
-        return jvm.static(_LEAVES, "replaced")
-
-    return jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
+    jvm.compiled_class(_LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
+    return jvm.static(_LEAVES, "replaced")(plan, jvm.java_map(instead))
 
 
 def with_subqueries(jvm: Jvm, plan: LogicalPlan, rewritten: Rewrite) -> LogicalPlan:

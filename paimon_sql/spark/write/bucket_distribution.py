@@ -23,6 +23,7 @@ from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
 from paimon_sql.spark.conversion.rows import cast_back
 from paimon_sql.spark.execution.distribute import map_in_arrow
 from paimon_sql.spark.execution.executor import hide_traceback
+from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.columns.defaults import default_scalars, fill_defaults
 from paimon_sql.storage.table.partitions import conform_batch
 from paimon_sql.storage.write.buckets.assignment.relocation import (
@@ -97,7 +98,7 @@ class DistributedFrame:
                 yield pa.array(assign(conform(batch if isinstance(batch, tuple) else (batch,))))
 
         # An assigner has state, so Spark must not call it twice for a row.
-        bucket = arrow_udf(bucket_of, "int").asNondeterministic()(*(col(quoted(name)) for name in columns))
+        bucket = arrow_udf(bucket_of, "int").asNondeterministic()(*(col(quote_name(name)) for name in columns))
         return replace(self, frame=self.frame.withColumn(BUCKET.name, bucket))
 
     def relocated(self, places: Sequence[Places], relocate: Relocate) -> DistributedFrame:
@@ -146,7 +147,7 @@ def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
     """
     if not isinstance(task, ClusteredWriteTask) or not row_layout(task.layout.strategy).has_ranges:
         return frame
-    return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
+    return frame.repartitionByRange(*(col(quote_name(name)) for name in task.layout.columns))
 
 
 def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
@@ -155,7 +156,7 @@ def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
     is_disabled = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
     if is_disabled or not schema.partition_keys or not bucket_mode(schema).is_shared:
         return frame
-    return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
+    return frame.repartition(*(col(quote_name(name)) for name in schema.partition_keys))
 
 
 def column_of(
@@ -167,7 +168,7 @@ def column_of(
     def evaluate(*columns: pa.Array) -> pa.Array:
         return function(conform(columns))
 
-    return arrow_udf(evaluate, spark_type)(*(col(quoted(n)) for n in names))
+    return arrow_udf(evaluate, spark_type)(*(col(quote_name(n)) for n in names))
 
 
 def conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[pa.Array]], pa.RecordBatch]:
@@ -181,11 +182,6 @@ def conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[p
         return fill_defaults(batch, defaults) if defaults else batch
 
     return conform
-
-
-def quoted(name: str) -> str:
-    """A column's name quoted for Spark."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _key_locations(places: Sequence[Places], frame: DataFrame) -> DataFrame:

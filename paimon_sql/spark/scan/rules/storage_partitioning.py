@@ -16,7 +16,6 @@ from math import gcd
 from paimon_sql.spark.conversion.references import ascending
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
@@ -221,12 +220,8 @@ def _is_on(jvm: Jvm, key: str, default: str) -> bool:
 
 def _operators(jvm: Jvm, method: str) -> JavaMethod:
     """A method of the compiled class that collects a plan's operators in one round trip."""
-
-    def compiled() -> JavaMethod:
-        compiled_class(jvm, _OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=_PLAN)
-        return jvm.static(_OPERATORS, method)
-
-    return jvm.constant(f"{_OPERATORS}.{method}", compiled)
+    jvm.compiled_class(_OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=_PLAN)
+    return jvm.static(_OPERATORS, method)
 
 
 def _numbers(text: str) -> list[int]:
