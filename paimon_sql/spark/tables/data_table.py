@@ -26,7 +26,7 @@ from paimon_sql.spark.tables.base import (
     SchemaTable,
     under_push_down,
 )
-from paimon_sql.spark.write.builder import WriteBuilderProxy
+from paimon_sql.spark.write.builder import WriteProxy
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.query_auth import QueryAuthTask, check_query_auth
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
@@ -122,8 +122,8 @@ class TableProxy(SchemaTable, PartitionManagement):
     def _note(self, snapshot: Snapshot | None) -> None:
         self._planned = snapshot
 
-    def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.session, writable(self._newest()), info, self.qualified_name)
+    def newWriteBuilder(self, info: WriteInfo) -> WriteProxy:
+        return WriteProxy(self.session, writable(self._newest()), info, self.qualified_name)
 
     def _newest(self) -> Table:
         """Return the target of a write; its columns must be those against which Spark validated the rows."""

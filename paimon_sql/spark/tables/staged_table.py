@@ -25,7 +25,7 @@ from paimon_sql.spark.java.connector import WriteInfo
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.spark.write.builder import V1WriteProxy, WriteBuilderProxy
+from paimon_sql.spark.write.builder import WriteProxy
 from paimon_sql.spark.write.job import WriteRequest, write_rows
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.compact.compaction import compact_due
@@ -119,10 +119,10 @@ class StagedTableProxy(TableProxy):
     def _is_like(self, other: SchemaTable) -> bool:
         return False
 
-    def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
-        builder = StagedWriteBuilder(self, info)
-        self.transaction = Transaction(builder.request.table)  # the options of the write apply to its commit
-        return builder
+    def newWriteBuilder(self, info: WriteInfo) -> WriteProxy:
+        write = StagedWriteProxy(self, info)
+        self.transaction = Transaction(write.request.table)  # the options of the write apply to its commit
+        return write
 
     def write(self, rows: DataFrame) -> None:
         """Write rows to staged files."""
@@ -186,15 +186,19 @@ class ReplacedTableProxy(StagedTableProxy):
         cached_tables.renew(self.session)
 
 
-class StagedWriteBuilder(WriteBuilderProxy):
-    """Builder of the write into a staged table: to files that its statement commits."""
+class StagedWriteProxy(WriteProxy):
+    """A write into a staged table: to files that its statement commits."""
 
     def __init__(self, target: StagedTableProxy, info: WriteInfo) -> None:
         super().__init__(target.session, target.table, info)
         self._target = target
 
-    def build(self) -> V1WriteProxy:
-        return V1WriteProxy(self.session, WriteRequest(self.request.table, self._target.overwrite), self._target.write)
+    def build(self) -> StagedWriteProxy:
+        self.request = WriteRequest(self.request.table, self._target.overwrite)
+        return self
+
+    def _write(self, rows: DataFrame) -> None:
+        self._target.write(rows)
 
 
 def _has_rows(table: Table) -> bool:

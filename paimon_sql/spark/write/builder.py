@@ -1,9 +1,9 @@
-"""Write builder: collects Spark's request, and starts its V1 write, dynamic overwrite, or streaming write."""
+"""Writes of statements: V1 writes and dynamic overwrites, with their builder, which collects Spark's request."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import warn_of_ineffective
 from paimon_sql.spark.options.statement import write_options
 from paimon_sql.spark.write.job import WriteRequest, run_write
@@ -42,8 +42,11 @@ from paimon_sql.storage.write.plan import plan_write
 _DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
 
 
-class WriteBuilderProxy(SessionProxy):
-    """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
+class WriteProxy(WriteInterface):
+    """A statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
+
+    To Spark it is the builder of the write, the write (Spark: ``V1Write``), and the relation into which it inserts the
+    rows with one call.
 
     Args:
         session: the session.
@@ -52,7 +55,11 @@ class WriteBuilderProxy(SessionProxy):
         qualified_name: the table's name in Spark, with the catalog; empty if its catalog does not have it yet.
     """
 
-    implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
+    implements = [
+        *WriteInterface.implements,
+        *(f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"),
+        "org.apache.spark.sql.sources.InsertableRelation",
+    ]
 
     def __init__(
         self, session: JvmSession, table: Table, info: WriteInfo, qualified_name: tuple[str, ...] = ()
@@ -67,11 +74,24 @@ class WriteBuilderProxy(SessionProxy):
         is_own = _DYNAMIC in given and bool(target.schema.partition_keys)
         self._dynamic = target.options.get(DYNAMIC_PARTITION_OVERWRITE) if is_own else None
 
-    def build(self) -> V1WriteProxy | DynamicOverwriteProxy:
-        request = self.request
-        if request.by_partition:
-            return DynamicOverwriteProxy(self.session, request, self._struct)
-        return V1WriteProxy(self.session, request, self._write)
+    def build(self) -> WriteProxy | DynamicOverwriteProxy:
+        if self.request.by_partition:
+            return DynamicOverwriteProxy(self.session, self.request, self._struct)
+        return self
+
+    def toString(self) -> str:
+        return self.request.describe()
+
+    def toStreaming(self) -> StreamingWriteProxy:
+        if self.request.stream is None:
+            raise UnsupportedError("A table that a statement is creating does not support streaming writes.")
+        return StreamingWriteProxy(self.session, self.request, self.request.stream)
+
+    def toInsertableRelation(self) -> Proxy:
+        return self
+
+    def insert(self, frame: Dataset, overwrite: bool) -> None:
+        self._write(DataFrame(frame, self.session.python))
 
     def _write(self, rows: DataFrame) -> None:
         with Transaction(self.request.table) as transaction:
@@ -84,58 +104,23 @@ class WriteBuilderProxy(SessionProxy):
     def buildForStreaming(self) -> Proxy:
         raise UnsupportedError("A V1 write has no streaming form of its own.")
 
-    def truncate(self) -> WriteBuilderProxy:
+    def truncate(self) -> WriteProxy:
         return self._replaces(Overwrite())
 
     def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
-    def overwrite(self, filters: Sequence[ConnectorExpression]) -> WriteBuilderProxy:
+    def overwrite(self, filters: Sequence[ConnectorExpression]) -> WriteProxy:
         return self._replaces(Overwrite(partition_condition(self.request.table, filters)))
 
-    def overwriteDynamicPartitions(self) -> WriteBuilderProxy:
+    def overwriteDynamicPartitions(self) -> WriteProxy:
         return self._replaces(Overwrite(dynamic=True), by_partition=True)
 
-    def _replaces(self, overwrite: Overwrite, *, by_partition: bool = False) -> WriteBuilderProxy:
+    def _replaces(self, overwrite: Overwrite, *, by_partition: bool = False) -> WriteProxy:
         if self._dynamic is not None:
             overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
         self.request = replace(self.request, overwrite=overwrite, by_partition=by_partition)
         return self
-
-
-@dataclass(eq=False)
-class V1WriteProxy(WriteInterface):
-    """A write that Spark executes as one call with the statement's rows (Spark: ``V1Write``).
-
-    Attributes:
-        request: the request.
-        write: writes the rows.
-    """
-
-    request: WriteRequest
-    write: Callable[[DataFrame], None]
-
-    def toString(self) -> str:
-        return self.request.describe()
-
-    def toStreaming(self) -> StreamingWriteProxy:
-        if self.request.stream is None:
-            raise UnsupportedError("A table that a statement is creating does not support streaming writes.")
-        return StreamingWriteProxy(self.session, self.request, self.request.stream)
-
-    def toInsertableRelation(self) -> Proxy:
-        return InsertableProxy(self.session, self.write)
-
-
-@dataclass(eq=False)
-class InsertableProxy(SessionProxy):
-    """The relation into which Spark inserts the rows."""
-
-    implements = ["org.apache.spark.sql.sources.InsertableRelation"]
-    write: Callable[[DataFrame], None]
-
-    def insert(self, frame: Dataset, overwrite: bool) -> None:
-        self.write(DataFrame(frame, self.session.python))
 
 
 _PYTHON = "org.apache.spark.sql.execution.datasources.v2.python"

@@ -32,7 +32,7 @@ from paimon_sql.spark.rules.optimizer import ensure_rule
 from paimon_sql.spark.tables.base import ScanBuilder, SchemaTable, any_of_rows, equal_to_row, under_push_down
 from paimon_sql.spark.tables.format_tables.formats import Json
 from paimon_sql.spark.tables.format_tables.scan import FormatScanBuilder, ReadQuotedValues
-from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWriteBuilder
+from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWrite
 from paimon_sql.spark.tables.staged_table import Successor
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
@@ -161,8 +161,8 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         table = self._under(options)
         return under_push_down(FormatScanBuilder(self.session, table), table.options, table.schema.fields)
 
-    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
-        return FormatWriteBuilder(self.session, self._under(info.options()), info)
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWrite:
+        return FormatWrite(self.session, self._under(info.options()), info)
 
     def _under(self, options: StringMap) -> FormatTable:
         """The table with the options of one read or write, including Spark's own."""
@@ -216,8 +216,8 @@ class ReplacedFormatTable(StagedFormatTable):
     old: FormatTable
     _staged: list[str] = field(default_factory=list, init=False)
 
-    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
-        return FormatWriteBuilder(self.session, self._under(info.options()), info, self._staged)
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWrite:
+        return FormatWrite(self.session, self._under(info.options()), info, self._staged)
 
     def commitStagedChanges(self) -> None:
         try:

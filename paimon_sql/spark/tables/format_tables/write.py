@@ -12,13 +12,12 @@ from paimon_sql.spark.connector.interfaces import BatchWriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.conversion.types import struct_json, struct_of
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
-from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan, StructType
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
-from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
@@ -30,8 +29,8 @@ _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
 @dataclass(eq=False)
-class FormatWriteBuilder(SessionProxy):
-    """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
+class FormatWrite(BatchWriteInterface):
+    """A statement's write, and its builder: append, or overwrite of all rows, some partitions, or those of the rows.
 
     Attributes:
         table: the table.
@@ -39,57 +38,47 @@ class FormatWriteBuilder(SessionProxy):
         staged: gets the directory of the files if the statement's commit publishes them, since the table is replaced.
     """
 
-    implements = [f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"]
-
+    implements = [
+        *BatchWriteInterface.implements,
+        *(f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"),
+    ]
     table: FormatTable
     info: WriteInfo
     staged: list[str] | None = None
     _replaced: Replaced | None = field(default=None, init=False)
+    _write: JavaObject | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_table(self.session, self.table)
+        self._struct = self.info.schema()
+        self._staging = staging_folder(self.table)
+        self._tasks = RunningTasks(self.jvm)
 
     def build(self) -> FormatWrite:
-        return FormatWrite(self.session, self.table, self.info.schema(), self._replaced, self.staged)
+        return self
 
     def buildForBatch(self) -> Proxy:
-        return self.build()
+        return self
 
     def buildForStreaming(self) -> Proxy:
         raise UnsupportedError(f"{self.table.name} is a format table, which does not support streaming writes.")
 
-    def truncate(self) -> FormatWriteBuilder:
+    def truncate(self) -> FormatWrite:
         self._replaced = Replaced()
         return self
 
     def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
-    def overwrite(self, filters: Sequence[ConnectorExpression]) -> FormatWriteBuilder:
+    def overwrite(self, filters: Sequence[ConnectorExpression]) -> FormatWrite:
         self._replaced = Replaced(partition_condition(self.table, filters))
         return self
 
-    def overwriteDynamicPartitions(self) -> FormatWriteBuilder:
+    def overwriteDynamicPartitions(self) -> FormatWrite:
         # A table without partition columns is one partition, so an overwrite replaces all rows.
         self._replaced = Replaced(dynamic=bool(self.table.partition_fields))
         return self
-
-
-@dataclass(eq=False)
-class FormatWrite(BatchWriteInterface):
-    """One write; see `FormatWriteBuilder`."""
-
-    table: FormatTable
-    struct: StructType
-    replaced: Replaced | None
-    staged: list[str] | None
-    _write: JavaObject | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._staging = staging_folder(self.table)
-        self._tasks = RunningTasks(self.jvm)
 
     def toString(self) -> str:
         return f"{self.table.format} {self.table.name}"
@@ -124,7 +113,7 @@ class FormatWrite(BatchWriteInterface):
         self._tasks.end()
         self._write.commit(messages)
         if self.staged is None:
-            publish(self.table, self._staging, self.replaced)
+            publish(self.table, self._staging, self._replaced)
         else:
             self.staged.append(self._staging)
 
@@ -150,13 +139,13 @@ class FormatWrite(BatchWriteInterface):
         job.setOutputValueClass(jvm.java_class(f"{CATALYST}.InternalRow"))
         directory = hadoop_path(jvm, self._staging)
         jvm.cls("org.apache.hadoop.mapreduce.lib.output.FileOutputFormat").setOutputPath(job, directory)
-        attributes: Seq[Attribute] = jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self.struct)
+        attributes: Seq[Attribute] = jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self._struct)
         keys = list(table.schema.partition_keys)
         # Columns may be declared as NOT NULL from before `EmptyPartitionsAsNull` replaced empty strings by NULL.
         columns = [c.withNullability(True) if c.name() in keys else c for c in jvm.items(attributes)]
         by_name = {c.name(): c for c in columns}
         data_columns = [name for name in by_name if name not in keys]
-        struct = struct_of(f for f in struct_json(self.struct)["fields"] if f["name"] in data_columns)
+        struct = struct_of(f for f in struct_json(self._struct)["fields"] if f["name"] in data_columns)
         writers = jvm.new(kind.file_format).prepareWrite(self.session.java, job, options, jvm.struct(struct))
         committer = jvm.static(_COMMITTERS, "instantiate")(
             state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), directory.toString(), False
