@@ -24,6 +24,8 @@ from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.options.statement import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
+CATALYST_FILTERS = "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters"
+"""The interface of scan builders that get filters as Catalyst's expressions."""
 
 
 class MetricsInterface(SessionProxy):
@@ -40,9 +42,7 @@ class CatalogInterface(Proxy):
     """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
 
     implements = [
-        f"{CATALOG}.StagingTableCatalog",
-        f"{CATALOG}.SupportsNamespaces",
-        f"{CATALOG}.ProcedureCatalog",
+        *(f"{CATALOG}.{name}" for name in ("StagingTableCatalog", "SupportsNamespaces", "ProcedureCatalog")),
         f"{CATALOG}.FunctionCatalog",
         *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
     ]

@@ -349,12 +349,8 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
 
 _READERS: dict[str, Callable[[str], object]] = {
     "boolean": lambda s: s == "true",
-    "byte": int,
-    "short": int,
-    "integer": int,
-    "long": int,
-    "float": float,
-    "double": float,
+    **dict.fromkeys(_INTEGERS, int),
+    **dict.fromkeys(("float", "double"), float),
     "string": str,
     "decimal": Decimal,
     "date": date.fromisoformat,

@@ -22,7 +22,7 @@ from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, private_field
 from paimon_sql.spark.jvm.session import JvmSession, changed_settings
-from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of
+from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of, without_ctes
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.commit.transaction import Transaction
@@ -220,17 +220,14 @@ class Analyzer:
             InvalidInputError: Spark refuses the statement; the message has the position in its text.
         """
         jvm = self.jvm
-        has_ctes = parsed.getClass().getSimpleName() == "UnresolvedWith"
-        command = parsed.child() if has_ctes else parsed
+        command, with_ctes = without_ctes(jvm, parsed)
         children = jvm.items(command.children())
         plan = command.withNewChildren(jvm.seq([self._relation(children[0], identifier, target), *children[1:]]))
-        if has_ctes:
-            plan = parsed.withNewChildren(jvm.seq([plan]))
         # Only Spark's writers use its runtime group filter of MERGE, which ignores metadata columns.
         settings = {_GROUP_FILTER: "false"} if command.getClass().getSimpleName() == "MergeIntoTable" else {}
         conf = self.session.state.conf()
         with refusals(target.table.name), changed_settings(conf, settings), self._rewritten_at_once():
-            return self.session.execution(plan).analyzed()
+            return self.session.execution(with_ctes(plan)).analyzed()
 
     def rows(self, changes: LogicalPlan, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
         """The rows of a plan of changes."""

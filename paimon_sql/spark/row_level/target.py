@@ -7,7 +7,7 @@ query is taken from the plan, so the writer that Spark would request next is nev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -27,15 +27,14 @@ from paimon_sql.spark.conversion.references import hidden_columns, references_to
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.connector import ConnectorExpression, StringMap
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, read_tasks
-from paimon_sql.spark.scan.proxies.planned import PLAIN
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.proxies.planned import PLAIN, PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.storage.branches.management import with_branch
@@ -68,12 +67,42 @@ def refusals(name: str = "") -> Iterator[None]:
         raise InvalidInputError(message.replace("table ``", f"table `{name}`") if name else message) from None
 
 
-def written_table(session: JvmSession, catalog: Catalog, identifier: Identifier, given: Mapping[str, str]) -> Table:
-    """The table, or its branch, that a statement changes, with the options of the session and of the statement."""
-    options = session_options(session, catalog.name, identifier)
-    given = {k: v for k, v in given.items() if k not in TRAVEL_KEYS}
-    table = with_branch(writable(catalog.table(identifier)), given.get(BRANCH.key) or options.get(BRANCH.key))
-    return with_session_options(table, options, writes=True).with_options(given)
+@dataclass(frozen=True)
+class StatementRun:
+    """The execution of one statement that changes a table.
+
+    Attributes:
+        session: the session.
+        catalog: the table's catalog.
+        identifier: the table.
+    """
+
+    session: JvmSession
+    catalog: Catalog
+    identifier: Identifier
+
+    def table(self, given: Mapping[str, str], refusal: str) -> Table:
+        """The table, or its branch, with the options of the session and of the statement.
+
+        Args:
+            given: the options of the statement.
+            refusal: why a system table is refused, in its error.
+        """
+        identifier = self.identifier
+        if identifier.system_table is not None:
+            raise UnsupportedError(f"{identifier} is a system table{refusal}.")
+        options = session_options(self.session, self.catalog.name, identifier)
+        given = {k: v for k, v in given.items() if k not in TRAVEL_KEYS}
+        opened = writable(self.catalog.table(identifier))
+        table = with_branch(opened, given.get(BRANCH.key) or options.get(BRANCH.key))
+        return with_session_options(table, options, writes=True).with_options(given)
+
+
+def without_ctes(jvm: Jvm, parsed: LogicalPlan) -> tuple[LogicalPlan, Callable[[LogicalPlan], LogicalPlan]]:
+    """A parsed statement without its common table expressions, and a function that puts them around a plan."""
+    if parsed.getClass().getSimpleName() != "UnresolvedWith":
+        return parsed, lambda plan: plan
+    return parsed.child(), lambda plan: parsed.withNewChildren(jvm.seq([plan]))
 
 
 def relation_of(table: TableProxy, catalog: str, identifier: Identifier) -> LogicalPlan:
@@ -97,9 +126,7 @@ class TargetProxy(TableProxy):
 
     # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
     implements = [
-        f"{CATALOG}.SupportsRead",
-        f"{CATALOG}.SupportsWrite",
-        f"{CATALOG}.SupportsMetadataColumns",
+        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns")),
         f"{CATALOG}.SupportsRowLevelOperations",
     ]
     row_id: tuple[str, ...]

@@ -17,7 +17,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.engines.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, is_floating
-from paimon_sql.spark.connector.interfaces import ScanEquality, ScanInterface, ScanTraits
+from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, ScanEquality, ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import first_in_order
 from paimon_sql.spark.conversion.types import TypeJson, struct_json
 from paimon_sql.spark.expressions.predicates import expression_text, plan_independent, translate_all
@@ -29,8 +29,12 @@ from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, choose_path, is_native, row_counter
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, UnplannedScanProxy
-from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy
+from paimon_sql.spark.scan.proxies.planned import (
+    MicroBatchStreamProxy,
+    PlannedScanProxy,
+    PlannedTraits,
+    UnplannedScanProxy,
+)
 from paimon_sql.spark.scan.pushdown.aggregates import (
     JUST_COUNT,
     partial_aggregation,
@@ -66,11 +70,8 @@ class ScanBuilderProxy(SessionProxy):
     """
 
     implements = [
-        f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-        "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        f"{CONNECTOR}.read.SupportsPushDownLimit",
-        f"{CONNECTOR}.read.SupportsPushDownTopN",
-        f"{CONNECTOR}.read.SupportsPushDownAggregates",
+        CATALYST_FILTERS,
+        *(f"{CONNECTOR}.read.SupportsPushDown{what}" for what in ("RequiredColumns", "Limit", "TopN", "Aggregates")),
         f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
     ]
 

@@ -19,8 +19,7 @@ from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.proxies.deletion_mask import DeletionMask, MaskedScanProxy, can_mask, has_deletion_mask
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, PythonScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import COUNT, AggregateTask, CountTask, answer_fields
 from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, parts_of, paths_into
 from paimon_sql.spark.scan.request import ScanRequest

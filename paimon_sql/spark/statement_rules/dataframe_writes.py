@@ -1,7 +1,7 @@
 """Rules for writes of DataFrames: merged schemas, and the options of tables that a query creates or replaces.
 
 These are ``saveAsTable``, ``writeTo`` and ``save`` to a path; INSERT .. BY NAME is a carried statement
-(`row_level/insert.py`).
+(`row_level/schema_evolution.py`).
 """
 
 from __future__ import annotations

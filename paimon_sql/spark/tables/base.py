@@ -22,7 +22,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.connector.interfaces import PartitionInterface, TableInterface
+from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, PartitionInterface, TableInterface
 from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.conversion.rows import internal_rows, row_values
 from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struct, struct_json, struct_of
@@ -102,6 +102,13 @@ class SchemaTable(TableInterface):
         return self.jvm.constant(
             f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
         )
+
+
+WRITABLE = [
+    *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsAtomicPartitionManagement")),
+    f"{CATALOG}.TruncatableTable",
+]
+"""The interfaces of tables whose rows and partitions Spark writes and deletes."""
 
 
 class PartitionManagement(PartitionInterface):
@@ -225,10 +232,7 @@ class ColumnScanBuilder(SessionProxy):
 class FilteredScanBuilder(ColumnScanBuilder):
     """Builder of a scan that uses filters to read less; Spark evaluates all of them again."""
 
-    implements = [
-        *ColumnScanBuilder.implements,
-        "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-    ]
+    implements = [*ColumnScanBuilder.implements, CATALYST_FILTERS]
     _predicates: list[Predicate] = field(default_factory=list, init=False)
 
     @property

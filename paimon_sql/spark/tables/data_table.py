@@ -17,9 +17,10 @@ from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.options.statement import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.proxies.planned import PythonScanProxy
 from paimon_sql.spark.scan.request import split_size
 from paimon_sql.spark.tables.base import (
+    WRITABLE,
     ColumnScanBuilder,
     PartitionManagement,
     ScanBuilder,
@@ -51,13 +52,7 @@ class TableProxy(SchemaTable, PartitionManagement):
             write when it loaded the table; by default the table itself.
     """
 
-    implements = [
-        f"{CATALOG}.SupportsRead",
-        f"{CATALOG}.SupportsWrite",
-        f"{CATALOG}.SupportsAtomicPartitionManagement",
-        f"{CATALOG}.TruncatableTable",
-        f"{CATALOG}.SupportsMetadataColumns",
-    ]
+    implements = [*WRITABLE, f"{CATALOG}.SupportsMetadataColumns"]
 
     capability_names: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),

@@ -19,8 +19,7 @@ from paimon_sql.spark.options.statement import read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedTraits
-from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy, PythonScanProxy, Task
+from paimon_sql.spark.scan.proxies.planned import MicroBatchStreamProxy, PlannedTraits, PythonScanProxy, Task
 from paimon_sql.spark.scan.request import split_size
 from paimon_sql.spark.tables.base import FilteredScanBuilder, ReadOnlyTable, ScanBuilder, under_push_down
 from paimon_sql.storage.expressions.predicates import Predicate

@@ -125,17 +125,11 @@ _ROW = 8
 _TEXT, _BYTES, _VARIANT = 20, 100, 2048
 _WIDE_DECIMAL = 18
 _WIDTHS: dict[type[DataType], int] = {
-    t.BooleanType: 1,
-    t.TinyIntType: 1,
+    **dict.fromkeys((t.BooleanType, t.TinyIntType), 1),
     t.SmallIntType: 2,
-    t.IntType: 4,
-    t.FloatType: 4,
-    t.DateType: 4,
-    t.CharType: _TEXT,
-    t.VarCharType: _TEXT,
-    t.BinaryType: _BYTES,
-    t.VarBinaryType: _BYTES,
-    t.BlobType: _BYTES,
+    **dict.fromkeys((t.IntType, t.FloatType, t.DateType), 4),
+    **dict.fromkeys((t.CharType, t.VarCharType), _TEXT),
+    **dict.fromkeys((t.BinaryType, t.VarBinaryType, t.BlobType), _BYTES),
     t.VariantType: _VARIANT,
 }
 """Spark's default sizes (Spark: `DataType.defaultSize`); that of all other types is 8."""

@@ -14,6 +14,7 @@ from functools import partial
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS
 from paimon_sql.spark.conversion.rows import internal_rows
 from paimon_sql.spark.conversion.types import StructJson, TypeJson, spark_struct, struct_json, struct_of, type_json
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
@@ -41,10 +42,7 @@ class FormatScanBuilder(SessionProxy):
     Spark's builder takes the directories at its creation, so it is created after the filters are pushed.
     """
 
-    implements = [
-        f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-        "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-    ]
+    implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns", CATALYST_FILTERS]
     table: FormatTable
     _builder: JavaObject | None = field(default=None, init=False)
 
