@@ -188,12 +188,12 @@ def broken(sql: Sql) -> str:
 def test_a_stream_that_fails_ends_with_ours(
     spark: SparkSession, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from paimon_sql.spark.write import stream_sink
+    from paimon_sql.spark.write import proxies
 
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    monkeypatch.setattr(stream_sink, "commit_write", lose)
+    monkeypatch.setattr(proxies, "commit_write", lose)
     sql("CREATE TABLE t (id BIGINT)")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("1\n")

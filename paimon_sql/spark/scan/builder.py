@@ -27,7 +27,16 @@ from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
-from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, choose_path, is_native, row_counter
+from paimon_sql.spark.scan.path import (
+    ScanDecision,
+    ScanFactory,
+    ScanPath,
+    ScanPlanner,
+    ScanRequest,
+    choose_path,
+    is_native,
+    row_counter,
+)
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import (
     MicroBatchStreamProxy,
@@ -42,7 +51,6 @@ from paimon_sql.spark.scan.pushdown.aggregates import (
     sums_for_averages,
 )
 from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extraction_of, narrowed, parts_of
-from paimon_sql.spark.scan.request import ScanPlanner, ScanRequest
 from paimon_sql.storage.columns.blobs_and_vectors import is_blob
 from paimon_sql.storage.read.metadata_columns import is_tracked, metadata_fields
 from paimon_sql.storage.read.readers.data_file import ignoring_files

@@ -30,7 +30,7 @@ from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
 from paimon_sql.spark.statement_rules.dataframe_writes import TableAsSelect
 from paimon_sql.spark.statement_rules.spark_commands import PaimonTableCommands
-from paimon_sql.spark.write.stream_sink import StreamWriteRule, TableLocation
+from paimon_sql.spark.write.proxies import StreamWriteRule, TableLocation
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."

@@ -16,9 +16,8 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.options.statement import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
-from paimon_sql.spark.scan.path import describe
+from paimon_sql.spark.scan.path import describe, split_size
 from paimon_sql.spark.scan.proxies.planned import PythonScanProxy
-from paimon_sql.spark.scan.request import split_size
 from paimon_sql.spark.tables.base import (
     WRITABLE,
     ColumnScanBuilder,
@@ -27,7 +26,7 @@ from paimon_sql.spark.tables.base import (
     SchemaTable,
     under_push_down,
 )
-from paimon_sql.spark.write.builder import WriteProxy
+from paimon_sql.spark.write.proxies import WriteProxy
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.query_auth import QueryAuthTask, check_query_auth
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan

@@ -25,8 +25,8 @@ from paimon_sql.spark.java.connector import WriteInfo
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.spark.write.builder import WriteProxy
 from paimon_sql.spark.write.job import WriteRequest, write_rows
+from paimon_sql.spark.write.proxies import WriteProxy
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.operations import operations

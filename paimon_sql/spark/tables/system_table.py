@@ -17,10 +17,9 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.options.statement import read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
-from paimon_sql.spark.scan.path import describe
+from paimon_sql.spark.scan.path import describe, split_size
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import MicroBatchStreamProxy, PlannedTraits, PythonScanProxy, Task
-from paimon_sql.spark.scan.request import split_size
 from paimon_sql.spark.tables.base import FilteredScanBuilder, ReadOnlyTable, ScanBuilder, under_push_down
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.plan import plan_scan
