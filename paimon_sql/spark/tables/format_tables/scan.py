@@ -6,7 +6,6 @@ numbers as well, and cast above the scan.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -105,9 +104,9 @@ class FormatScanBuilder(SessionProxy):
     def _struct(self, fields: tuple[DataField, ...]) -> StructType:
         """Columns as Spark reads them from files: nullable, and strings without length."""
         # Other programs write files as well, so the constraints of the table may not hold in them.
-        text = json.dumps(spark_struct(replace(f, type=f.type.as_nullable()) for f in fields))
+        struct = spark_struct(replace(f, type=f.type.as_nullable()) for f in fields)
         types = self.jvm.singleton("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
-        return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(text))
+        return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(struct))
 
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
