@@ -34,7 +34,7 @@ from paimon_sql.spark.jvm import errors
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java, to_java
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.spark.write import builder
+from paimon_sql.spark.write import proxies
 from tests.spark.conftest import Sql
 
 RAISED = (PySparkException, Py4JError)
@@ -100,7 +100,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    for module in (builder, load):
+    for module in (proxies, load):
         monkeypatch.setattr(module, "run_write", lose)
 
 
@@ -188,8 +188,6 @@ def broken(sql: Sql) -> str:
 def test_a_stream_that_fails_ends_with_ours(
     spark: SparkSession, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from paimon_sql.spark.write import proxies
-
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
