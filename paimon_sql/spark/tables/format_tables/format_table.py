@@ -31,8 +31,12 @@ from paimon_sql.spark.options.statement import read_options
 from paimon_sql.spark.rules.optimizer import ensure_rule
 from paimon_sql.spark.tables.base import WRITABLE, ScanBuilder, SchemaTable, any_of_rows, equal_to_row, under_push_down
 from paimon_sql.spark.tables.format_tables.formats import Json
-from paimon_sql.spark.tables.format_tables.scan import FormatScanBuilder, ReadQuotedValues
-from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWrite
+from paimon_sql.spark.tables.format_tables.proxies import (
+    EmptyPartitionsAsNull,
+    FormatScanBuilder,
+    FormatWrite,
+    ReadQuotedValues,
+)
 from paimon_sql.spark.tables.staged_table import Successor
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
