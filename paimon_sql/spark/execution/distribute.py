@@ -70,8 +70,9 @@ def row_limited_batches(frame: DataFrame, *, blobs: bool = False) -> Iterator[No
         blobs: whether rows hold blobs: then batches are limited by bytes, since rows do not bound them.
     """
     conf = frame.sparkSession._jsparkSession.sessionState().conf()
-    limits = {} if conf.contains(_BYTES) else _BYTE_LIMITED if blobs else _ROW_LIMITED
-    with changed_settings(conf, {key: value for key, value in limits.items() if not conf.contains(key)}):
+    limits = _BYTE_LIMITED if blobs else _ROW_LIMITED
+    missing = {key: value for key, value in limits.items() if not conf.contains(key)}
+    with changed_settings(conf, {} if conf.contains(_BYTES) else missing):
         yield
 
 
