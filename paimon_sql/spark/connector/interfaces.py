@@ -173,15 +173,6 @@ class ScanInterface(MetricsInterface):
         return UnsupportedError(f"{self.toString()} does not support {what} yet.")
 
 
-class StreamingWriteInterface(SessionProxy):
-    """Defaults of ``StreamingWrite``."""
-
-    implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
-
-    def useCommitCoordinator(self) -> bool:
-        return True
-
-
 class WriteInterface(MetricsInterface):
     """Defaults of ``V1Write``."""
 
@@ -216,8 +207,15 @@ class BatchWriteInterface(WriteInterface):
 
 
 class PartitionInterface(SessionProxy, ABC):
-    """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, without properties."""
+    """Defaults of tables whose rows and partitions Spark writes and deletes (``SupportsAtomicPartitionManagement``).
 
+    One partition is a list of one, without properties.
+    """
+
+    implements = [
+        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsAtomicPartitionManagement")),
+        f"{CATALOG}.TruncatableTable",
+    ]
     table: AnyTable
 
     def partitionSchema(self) -> StructType:

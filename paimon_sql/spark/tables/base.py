@@ -104,13 +104,6 @@ class SchemaTable(TableInterface):
         )
 
 
-WRITABLE = [
-    *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsAtomicPartitionManagement")),
-    f"{CATALOG}.TruncatableTable",
-]
-"""The interfaces of tables whose rows and partitions Spark writes and deletes."""
-
-
 class PartitionManagement(PartitionInterface):
     """Partition methods of a table's proxy; a partition exists while it has live files."""
 

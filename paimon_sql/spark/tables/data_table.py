@@ -19,7 +19,6 @@ from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe, split_size
 from paimon_sql.spark.scan.proxies.planned import PythonScanProxy
 from paimon_sql.spark.tables.base import (
-    WRITABLE,
     ColumnScanBuilder,
     PartitionManagement,
     ScanBuilder,
@@ -51,7 +50,7 @@ class TableProxy(SchemaTable, PartitionManagement):
             write when it loaded the table; by default the table itself.
     """
 
-    implements = [*WRITABLE, f"{CATALOG}.SupportsMetadataColumns"]
+    implements = [*PartitionManagement.implements, f"{CATALOG}.SupportsMetadataColumns"]
 
     capability_names: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),

@@ -27,7 +27,7 @@ from paimon_sql.format.options.operations.commit import DYNAMIC_PARTITION_OVERWR
 from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.connector.interfaces import BatchWriteInterface, StreamingWriteInterface, WriteInterface
+from paimon_sql.spark.connector.interfaces import BatchWriteInterface, WriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.conversion.types import row_struct, spark_struct
 from paimon_sql.spark.execution.distribute import map_partitions
@@ -40,7 +40,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options.session import warn_of_ineffective
 from paimon_sql.spark.options.statement import write_options
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_leaves
@@ -95,7 +95,7 @@ class TableLocation:
 
 
 @dataclass(eq=False)
-class StreamingWriteProxy(StreamingWriteInterface):
+class StreamingWriteProxy(SessionProxy):
     """The write of one micro-batch; its session is that which started the stream.
 
     Attributes:
@@ -103,6 +103,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         stream: the stream's id, which is the same after each restart from its checkpoint.
     """
 
+    implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
     request: WriteRequest
     stream: str
     _task: WriteTask | None = field(default=None, init=False)
@@ -132,6 +133,9 @@ class StreamingWriteProxy(StreamingWriteInterface):
             rows = merge.rows(self.table)
         self._task = plan_write(self.table, self.request.overwrite)
         return _write_plan(session, self._task, rows, query)
+
+    def useCommitCoordinator(self) -> bool:
+        return True
 
     def createStreamingWriterFactory(self, info: object) -> JavaObject:
         if self._task is None:

@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.options.statement import read_options
 from paimon_sql.spark.rules.optimizer import ensure_rule
-from paimon_sql.spark.tables.base import WRITABLE, ScanBuilder, SchemaTable, any_of_rows, equal_to_row, under_push_down
+from paimon_sql.spark.tables.base import ScanBuilder, SchemaTable, any_of_rows, equal_to_row, under_push_down
 from paimon_sql.spark.tables.format_tables.formats import Json
 from paimon_sql.spark.tables.format_tables.proxies import (
     EmptyPartitionsAsNull,
@@ -128,8 +128,6 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
     Attributes:
         writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
-
-    implements = WRITABLE
 
     capability_names = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
     table: FormatTable
