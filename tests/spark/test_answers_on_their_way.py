@@ -28,8 +28,7 @@ class Question(Proxy):
             raise ValueError("no answer")
         return self.jvm.new("java.lang.StringBuilder", "seven")
 
-    class Java:
-        implements = ["java.util.concurrent.Callable"]
+    implements = ["java.util.concurrent.Callable"]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -34,7 +34,7 @@ from paimon_sql.spark.jvm import errors
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java, to_java
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.spark.write import builder
+from paimon_sql.spark.write import proxies
 from tests.spark.conftest import Sql
 
 RAISED = (PySparkException, Py4JError)
@@ -100,7 +100,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    for module in (builder, load):
+    for module in (proxies, load):
         monkeypatch.setattr(module, "run_write", lose)
 
 
@@ -135,8 +135,7 @@ class Refusing(Proxy):
             exception = f"{CATALYST}.analysis.NoSuchNamespaceException"
             raise_java(self.jvm.new(exception, self.jvm.strings(["nosuch"])))
 
-    class Java:
-        implements = ["java.util.concurrent.Callable"]
+    implements = ["java.util.concurrent.Callable"]
 
 
 def test_an_error_that_becomes_an_exception_of_sparks_is_found_too(spark: SparkSession) -> None:
@@ -189,12 +188,10 @@ def broken(sql: Sql) -> str:
 def test_a_stream_that_fails_ends_with_ours(
     spark: SparkSession, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from paimon_sql.spark.write import stream_sink
-
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    monkeypatch.setattr(stream_sink, "commit_write", lose)
+    monkeypatch.setattr(proxies, "commit_write", lose)
     sql("CREATE TABLE t (id BIGINT)")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("1\n")

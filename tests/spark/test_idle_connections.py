@@ -21,8 +21,7 @@ class Errand(Proxy):
     def run(self) -> None:
         Errand.done += 1
 
-    class Java:
-        implements = ["java.lang.Runnable"]
+    implements = ["java.lang.Runnable"]
 
 
 def run_threads(jvm: Jvm, number: int) -> None:

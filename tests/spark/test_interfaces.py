@@ -27,7 +27,7 @@ def proxies() -> list[type[Proxy]]:
     while waiting:
         children = waiting.pop().__subclasses__()
         waiting += children
-        found += [c for c in children if hasattr(c, "Java") and not c.__subclasses__()]
+        found += [c for c in children if hasattr(c, "implements") and not c.__subclasses__()]
     return sorted(set(found), key=lambda c: c.__qualname__)
 
 
@@ -36,7 +36,7 @@ def test_a_proxy_has_all_methods_of_its_interfaces(proxy: type[Proxy], spark: Sp
     java_class = spark.sparkContext._jvm.java.lang.Class
     loader = spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     missing = set()
-    for interface in set(proxy.Java.implements) - set(_FUNCTIONS):  # type: ignore[attr-defined]
+    for interface in set(proxy.implements) - set(_FUNCTIONS):
         for method in java_class.forName(interface, False, loader).getMethods():
             name = method.getName()
             is_static = spark.sparkContext._jvm.java.lang.reflect.Modifier.isStatic(method.getModifiers())

@@ -37,8 +37,7 @@ class Counter(Proxy):
         self.calls += 1
         return threading.current_thread().name
 
-    class Java:
-        implements = ["java.util.concurrent.Callable"]
+    implements = ["java.util.concurrent.Callable"]
 
 
 def registered(jvm: Jvm, proxy: Proxy) -> tuple[Any, str]:
@@ -153,8 +152,7 @@ class Ends(Proxy):
         ]
         return ""
 
-    class Java:
-        implements = ["java.util.concurrent.Callable"]
+    implements = ["java.util.concurrent.Callable"]
 
 
 def test_texts_wait_for_no_acknowledgement_in_either_direction(spark: SparkSession, jvm: Jvm) -> None:

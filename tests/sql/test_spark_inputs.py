@@ -17,7 +17,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.sql.rewrite import RewriteContext, may_need_rewrite, rewrite
 from tests import packages
@@ -208,7 +207,7 @@ class Parsers:
 
     def __init__(self, session: SparkSession) -> None:
         jvm = Jvm(session.sparkContext)
-        compiled_class(jvm, _COMPARISON, (_DIFFERENCE, _TOLD, _NEXT_ID, _PARSED, _COMPARED), beside=_NODE)
+        jvm.compiled_class(_COMPARISON, (_DIFFERENCE, _TOLD, _NEXT_ID, _PARSED, _COMPARED), beside=_NODE)
         self._compared, self._difference = (jvm.static(_COMPARISON, name) for name in ("compared", "difference"))
         self._session = session
         self._ours = session._jsparkSession.sessionState().sqlParser()

@@ -22,7 +22,6 @@ from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.java.connector import Ident, StringMap
 from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
@@ -212,6 +211,8 @@ class PaimonSource(Proxy):
         paths_of: returns the catalog of paths of a JVM session, and registers it there.
     """
 
+    implements = [_SOURCE]
+
     def __init__(self, jvm: Jvm, paths_of: Callable[[ClassicSession], PathCatalogProxy]) -> None:
         super().__init__(jvm)
         self.names = PathNames()
@@ -262,9 +263,6 @@ class PaimonSource(Proxy):
     def _active(self) -> ClassicSession:
         return self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
 
-    class Java:
-        implements = [_SOURCE]
-
 
 def _class_of(jvm: Jvm) -> Class:
     """The class, compiled if this JVM lacks it.
@@ -272,7 +270,7 @@ def _class_of(jvm: Jvm) -> Class:
     It is defined in Spark's own class loader: an ancestor of all class loaders in which Spark looks for data sources.
     """
     members = [f"public static volatile {_SOURCE} {_ANSWERS};", *(_java(*method) for method in _METHODS)]
-    return compiled_class(jvm, _CLASS, members, beside=_SOURCE, interfaces=[_SOURCE])
+    return jvm.compiled_class(_CLASS, members, beside=_SOURCE, interfaces=[_SOURCE])
 
 
 def _java(returns: str, name: str, parameters: str, arguments: str) -> str:

@@ -280,7 +280,8 @@ class TableDefinitions(Tables):
                     " format tables cannot be replaced: the catalog's server does not support that.",
                     remedy="DROP the table and CREATE it again.",
                 )
-            return ServerReplacedTableProxy(self.session, old, schema, self.catalog, identifier)
+            expected = replace(old, schema=replace(schema, id=old.schema.id + 1))
+            return ServerReplacedTableProxy(self.session, expected, self.catalog, identifier)
         if keeps_history:
             return shown.replaced(schema, self.catalog, identifier)
         return self._create_successor(identifier, old, schema)

@@ -55,6 +55,8 @@ _DATA_TYPE = "org.apache.spark.sql.types.DataType"
 class UnboundFunctionProxy(Proxy, ABC):
     """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`)."""
 
+    implements = [f"{_FUNCTIONS}.UnboundFunction"]
+
     function: str
     summary: str
     example: str
@@ -79,9 +81,6 @@ class UnboundFunctionProxy(Proxy, ABC):
     def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         """The function bound to argument types, which are in Spark's JSON."""
 
-    class Java:
-        implements = [f"{_FUNCTIONS}.UnboundFunction"]
-
 
 class BoundFunctionProxy(Proxy):
     """A function with known argument types, evaluated on the driver.
@@ -94,6 +93,8 @@ class BoundFunctionProxy(Proxy):
         result: computes the result for an ``InternalRow`` of arguments.
         nullable: whether the result may be null.
     """
+
+    implements = [f"{_FUNCTIONS}.ScalarFunction"]
 
     def __init__(
         self,
@@ -122,10 +123,10 @@ class BoundFunctionProxy(Proxy):
         return f"paimon.{self._name}({', '.join(map(json.dumps, self._types))})"
 
     def inputTypes(self) -> Sequence[DataType]:
-        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(json.dumps(kind)) for kind in self._types])
+        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(kind) for kind in self._types])
 
     def resultType(self) -> DataType:
-        return self.jvm.struct(json.dumps(self._result_type))
+        return self.jvm.struct(self._result_type)
 
     def isResultNullable(self) -> bool:
         return self._nullable
@@ -135,9 +136,6 @@ class BoundFunctionProxy(Proxy):
 
     def produceResult(self, row: InternalRow) -> object:
         return self._result(row)
-
-    class Java:
-        implements = [f"{_FUNCTIONS}.ScalarFunction"]
 
 
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")

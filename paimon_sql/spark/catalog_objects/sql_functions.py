@@ -259,8 +259,8 @@ class FunctionMaker:
         function = jvm.new(
             _FUNCTION,
             ident,
-            jvm.some(jvm.struct(json.dumps(struct))) if schema.parameters else jvm.none,
-            jvm.new("scala.util.Left", jvm.struct(json.dumps(result))),
+            jvm.some(jvm.struct(struct)) if schema.parameters else jvm.none,
+            jvm.new("scala.util.Left", jvm.struct(result)),
             jvm.none if is_query else jvm.some(body),
             jvm.some(body) if is_query else jvm.none,
             jvm.none if schema.comment is None else jvm.some(schema.comment),

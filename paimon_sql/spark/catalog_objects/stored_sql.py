@@ -107,7 +107,7 @@ def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> View:
     if view.comment is not None:
         properties["comment"] = view.comment
     builder = jvm.new(f"{CATALOG}.View$Builder")
-    builder = builder.withSchema(jvm.struct(json.dumps(row_struct(view.fields))))
+    builder = builder.withSchema(jvm.struct(row_struct(view.fields)))
     builder = builder.withProperties(jvm.java_map(properties)).withQueryText(view.query_for(DIALECT))
     builder = builder.withCurrentCatalog(origin.catalog or catalog)
     builder = builder.withCurrentNamespace(jvm.strings([origin.database]))

@@ -6,28 +6,29 @@ these classes with the interfaces of the installed Spark, so a method that a new
 
 from __future__ import annotations
 
-import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.options.statement import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
+CATALYST_FILTERS = "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters"
+"""The interface of scan builders that get filters as Catalyst's expressions."""
 
 
-class MetricsInterface(Proxy):
+class MetricsInterface(SessionProxy):
     """Defaults of the metrics of tables, scans and writes: none."""
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
@@ -39,6 +40,12 @@ class MetricsInterface(Proxy):
 
 class CatalogInterface(Proxy):
     """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
+
+    implements = [
+        *(f"{CATALOG}.{name}" for name in ("StagingTableCatalog", "SupportsNamespaces", "ProcedureCatalog")),
+        f"{CATALOG}.FunctionCatalog",
+        *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
+    ]
 
     def initialize(self, name: str, options: object) -> None:
         pass
@@ -60,15 +67,6 @@ class CatalogInterface(Proxy):
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
-
-    class Java:
-        implements = [
-            f"{CATALOG}.StagingTableCatalog",
-            f"{CATALOG}.SupportsNamespaces",
-            f"{CATALOG}.ProcedureCatalog",
-            f"{CATALOG}.FunctionCatalog",
-            *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
-        ]
 
 
 class TableInterface(MetricsInterface):
@@ -92,6 +90,23 @@ class TableInterface(MetricsInterface):
 
 
 @dataclass(frozen=True)
+class ScanEquality:
+    """The identity of a scan's rows.
+
+    Attributes:
+        path: the table's directory.
+        columns: the names of the columns.
+        filters: the filters that Spark pushed, from `plan_independent`.
+        further: all other values that determine the rows.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    filters: tuple[str, ...] = field(hash=False)
+    further: tuple[object, ...] = field(hash=False)
+
+
+@dataclass(frozen=True)
 class ScanTraits:
     """What a scan offers besides its rows.
 
@@ -107,24 +122,37 @@ class ScanTraits:
 NO_TRAITS = ScanTraits()
 
 
+@dataclass(eq=False)
 class ScanInterface(MetricsInterface):
-    """Defaults of ``Scan``."""
+    """Defaults of ``Scan``.
 
+    Attributes:
+        session: the session.
+        columns: the columns of the rows, in order.
+        what: a description for EXPLAIN.
+        traits: what it offers besides its rows.
+        is_stream: whether Spark has requested the stream.
+    """
+
+    columns: Sequence[DataField]
+    what: str
+    traits: ScanTraits = field(default=NO_TRAITS, kw_only=True)
     is_stream = False
-    """Whether Spark has requested the stream."""
-
-    def __init__(self, jvm: Jvm, traits: ScanTraits) -> None:
-        super().__init__(jvm)
-        self.traits = traits
 
     def _is_like(self, other: ScanInterface) -> bool:
         return self.traits.equality is not None and self.traits.equality == other.traits.equality
 
     def _trait(self) -> Hashable:
-        return super()._trait() if self.traits.equality is None else self.traits.equality.trait
+        return super()._trait() if self.traits.equality is None else self.traits.equality
+
+    def toString(self) -> str:
+        return self.what
 
     def description(self) -> str:
         return self.toString()
+
+    def readSchema(self) -> StructType:
+        return self.jvm.struct(spark_struct(self.columns))
 
     def toBatch(self) -> Proxy:
         return self
@@ -145,18 +173,10 @@ class ScanInterface(MetricsInterface):
         return UnsupportedError(f"{self.toString()} does not support {what} yet.")
 
 
-class StreamingWriteInterface(Proxy):
-    """Defaults of ``StreamingWrite``."""
-
-    def useCommitCoordinator(self) -> bool:
-        return True
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
-
-
 class WriteInterface(MetricsInterface):
     """Defaults of ``V1Write``."""
+
+    implements = [f"{CONNECTOR}.write.V1Write"]
 
     def description(self) -> str:
         return self.toString()
@@ -167,17 +187,39 @@ class WriteInterface(MetricsInterface):
     def toStreaming(self) -> Proxy:
         raise UnsupportedError("This write does not support streaming.")
 
-    class Java:
-        implements = [f"{CONNECTOR}.write.V1Write"]
+
+class BatchWriteInterface(WriteInterface):
+    """Defaults of a write with a batch form, ``RequiresDistributionAndOrdering`` and ``BatchWrite``: any partitions."""
+
+    implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
+
+    def toBatch(self) -> Proxy:
+        return self
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def onDataWriterCommit(self, message: object) -> None:
+        pass
 
 
-class PartitionInterface(Proxy, ABC):
-    """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, without properties."""
+class PartitionInterface(SessionProxy, ABC):
+    """Defaults of tables whose rows and partitions Spark writes and deletes (``SupportsAtomicPartitionManagement``).
 
+    One partition is a list of one, without properties.
+    """
+
+    implements = [
+        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsAtomicPartitionManagement")),
+        f"{CATALOG}.TruncatableTable",
+    ]
     table: AnyTable
 
     def partitionSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(spark_struct(self.table.schema.partition_fields)))
+        return self.jvm.struct(spark_struct(self.table.schema.partition_fields))
 
     def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
         return self.jvm.java_map({})
@@ -222,38 +264,3 @@ class PartitionInterface(Proxy, ABC):
 
     @abstractmethod
     def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool: ...
-
-
-_PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
-"""The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
-
-It cannot match inside a string value, where quotation marks are escaped.
-"""
-
-
-class ScanEquality:
-    """The identity of a scan's rows.
-
-    Args:
-        path: the table's directory.
-        columns: the names of the columns.
-        filters: the filters that Spark pushed, serialized by `expression_text`.
-        further: all other values that determine the rows.
-    """
-
-    def __init__(self, path: str, columns: tuple[str, ...], filters: Sequence[str], *further: object) -> None:
-        self.trait: Hashable = (path, columns)
-        self._filters = filters
-        self._further = further
-
-    @cached_property
-    def _conditions(self) -> list[str]:
-        return [_PLAN_SPECIFIC.sub("", text) for text in self._filters]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ScanEquality) or self.trait != other.trait or self._further != other._further:
-            return False
-        return self._conditions == other._conditions
-
-    def __hash__(self) -> int:
-        return hash(self.trait)

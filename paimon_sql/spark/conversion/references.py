@@ -15,7 +15,6 @@ from paimon_sql.spark.conversion.types import spark_type, without_lengths
 from paimon_sql.spark.java.catalyst import Attribute, Expression
 from paimon_sql.spark.java.connector import ConnectorExpression, SortOrder
 from paimon_sql.spark.java.objects import JavaObject, Member
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, CONNECTOR, Jvm
 from paimon_sql.storage.scan.top_n import TopN
 
@@ -105,10 +104,10 @@ def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Sequence[JavaObject
 
 def _hidden_column(jvm: Jvm, field: DataField) -> JavaObject:
     def constructor() -> Member:
-        made = compiled_class(jvm, "paimon.HiddenColumn", _MEMBERS, beside=_COLUMN, interfaces=[_COLUMN])
+        made = jvm.compiled_class("paimon.HiddenColumn", _MEMBERS, beside=_COLUMN, interfaces=[_COLUMN])
         return made.getConstructors()[0]
 
     # Spark replaces CHAR and VARCHAR only in a table's regular columns.
-    kind = jvm.struct(json.dumps(without_lengths(spark_type(field.type))))
+    kind = jvm.struct(without_lengths(spark_type(field.type)))
     arguments = jvm.objects([field.name, kind, field.type.nullable, field.description])
     return jvm.constant("constructor of hidden columns", constructor).newInstance(arguments)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias, TypedDict
 
 import pyarrow as pa
@@ -62,24 +62,6 @@ class StructJson(TypedDict):
 
 TypeJson: TypeAlias = str | ArrayJson | MapJson | StructJson
 
-_TO_SPARK: dict[type[t.DataType], str] = {
-    t.BooleanType: "boolean",
-    t.TinyIntType: "byte",
-    t.SmallIntType: "short",
-    t.IntType: "integer",
-    t.BigIntType: "long",
-    t.FloatType: "float",
-    t.DoubleType: "double",
-    t.BinaryType: "binary",
-    t.VarBinaryType: "binary",
-    t.BlobType: "binary",
-    t.DateType: "date",
-    t.TimeType: "integer",
-    t.TimestampType: "timestamp_ntz",
-    t.LocalZonedTimestampType: "timestamp",
-    t.VariantType: "variant",
-}
-
 _FROM_SPARK: dict[str, t.DataType] = {
     "boolean": t.BooleanType(),
     "byte": t.TinyIntType(),
@@ -94,6 +76,11 @@ _FROM_SPARK: dict[str, t.DataType] = {
     "timestamp": t.LocalZonedTimestampType(),
     "timestamp_ntz": t.TimestampType(),
     "variant": t.VariantType(),
+}
+_TO_SPARK = {type(kind): name for name, kind in _FROM_SPARK.items() if name != "string"} | {
+    t.BinaryType: "binary",
+    t.BlobType: "binary",
+    t.TimeType: "integer",
 }
 
 _PARAMETERS = re.compile(r"(decimal|char|varchar)\s*\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\)")
@@ -165,13 +152,18 @@ def struct_inside(struct: StructJson) -> StructJson:
 
 def without_lengths(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON form, with `string` for CHAR and VARCHAR at any depth."""
+    return with_atoms(kind, lambda name: "string" if name.startswith(("char(", "varchar(")) else name)
+
+
+def with_atoms(kind: TypeJson, atom: Callable[[str], TypeJson]) -> TypeJson:
+    """A type in Spark's JSON form with its atomic types changed, at any depth."""
     if isinstance(kind, str):
-        return "string" if kind.startswith(("char(", "varchar(")) else kind
+        return atom(kind)
     if kind["type"] == "array":
-        return {**kind, "elementType": without_lengths(kind["elementType"])}
+        return {**kind, "elementType": with_atoms(kind["elementType"], atom)}
     if kind["type"] == "map":
-        return {**kind, "keyType": without_lengths(kind["keyType"]), "valueType": without_lengths(kind["valueType"])}
-    return struct_inside(kind)
+        return {**kind, "keyType": with_atoms(kind["keyType"], atom), "valueType": with_atoms(kind["valueType"], atom)}
+    return struct_of({**f, "type": with_atoms(f["type"], atom)} for f in kind["fields"])
 
 
 def _metadata(field: t.DataField) -> dict[str, object]:

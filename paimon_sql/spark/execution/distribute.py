@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from paimon_sql.spark.execution.executor import catching, results
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.session import changed_settings
 from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.table import Table
 
@@ -69,18 +70,10 @@ def row_limited_batches(frame: DataFrame, *, blobs: bool = False) -> Iterator[No
         blobs: whether rows hold blobs: then batches are limited by bytes, since rows do not bound them.
     """
     conf = frame.sparkSession._jsparkSession.sessionState().conf()
-    if conf.contains(_BYTES):
-        yield
-        return
     limits = _BYTE_LIMITED if blobs else _ROW_LIMITED
     missing = {key: value for key, value in limits.items() if not conf.contains(key)}
-    for key, value in missing.items():
-        conf.setConfString(key, value)
-    try:
+    with changed_settings(conf, {} if conf.contains(_BYTES) else missing):
         yield
-    finally:
-        for key in missing:
-            conf.unsetConf(key)
 
 
 def map_in_arrow(

@@ -9,12 +9,13 @@ evaluates it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache
-from typing import TypedDict, cast
+from typing import TypeAlias, TypedDict, cast
 
 import pyarrow as pa
 
@@ -76,6 +77,9 @@ class Node:
         self.kind = body["class"].rsplit(".", 1)[-1]
         self.body = body
         self.children = children
+
+
+_Builder: TypeAlias = Callable[[Node, Mapping[str, DataType]], Predicate]
 
 
 def parse_expression(text: str) -> Node:
@@ -261,25 +265,19 @@ def _operand(node: Node, types: Mapping[str, DataType]) -> _Operand:
     return _Operand(column, kind.value, str(_literal(key, kind.key).as_py()))
 
 
-def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate:
-    operand = _operand(node.children[0], types)
-    return operand.where(IsNull(operand.name, negated))
+def _of_operand(condition: Callable[[_Operand, Sequence[Node]], Predicate]) -> _Builder:
+    """A builder of a condition on an operand, the first child of a node, from its other children."""
 
+    def build(node: Node, types: Mapping[str, DataType]) -> Predicate:
+        operand = _operand(node.children[0], types)
+        return operand.where(condition(operand, node.children[1:]))
 
-def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    operand = _operand(node.children[0], types)
-    values = [_literal(child, operand.type) for child in node.children[1:]]
-    return operand.where(In(operand.name, _values(values, operand.type)))
-
-
-def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
-    operand = _operand(node.children[0], types)
-    return operand.where(StartsWith(operand.name, str(_literal(node.children[1], operand.type).as_py())))
+    return build
 
 
 def _array_contains(node: Node, types: Mapping[str, DataType]) -> Predicate:
     column, kind = _array(node.children[0], types)
-    return ContainsAny(column, _values([_literal(node.children[1], kind)], kind))
+    return ContainsAny(column, _values(node.children[1:], kind))
 
 
 def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -288,7 +286,7 @@ def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
         raise UntranslatableError
     column, kind = _array(array, types)
     present = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
-    return ContainsAny(column, _values([_literal(child, kind) for child in present], kind))
+    return ContainsAny(column, _values(present, kind))
 
 
 def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
@@ -300,8 +298,8 @@ def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
     return column, kind.element
 
 
-def _values(literals: Sequence[pa.Scalar], kind: DataType) -> pa.Array:
-    return pa.array([v.as_py() for v in literals], arrow_type(kind))
+def _values(literals: Sequence[Node], kind: DataType) -> pa.Array:
+    return pa.array([_literal(node, kind).as_py() for node in literals], arrow_type(kind))
 
 
 def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -319,16 +317,16 @@ def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
     return Comparison(column, "=", pa.scalar(True))
 
 
-_BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
+_BUILDERS: dict[str, _Builder] = {
     **dict.fromkeys(_COMPARISONS, _comparison),
     "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
     "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
     "Not": _not,
     "AttributeReference": _truth,
-    "IsNull": lambda n, t: _null(n, t, False),
-    "IsNotNull": lambda n, t: _null(n, t, True),
-    "In": _in,
-    "StartsWith": _starts_with,
+    "IsNull": _of_operand(lambda of, _: IsNull(of.name)),
+    "IsNotNull": _of_operand(lambda of, _: IsNull(of.name, True)),
+    "In": _of_operand(lambda of, others: In(of.name, _values(others, of.type))),
+    "StartsWith": _of_operand(lambda of, others: StartsWith(of.name, str(_literal(others[0], of.type).as_py()))),
     "ArrayContains": _array_contains,
     "ArraysOverlap": _arrays_overlap,
 }
@@ -351,12 +349,8 @@ def _literal(node: Node, column_type: DataType) -> pa.Scalar:
 
 _READERS: dict[str, Callable[[str], object]] = {
     "boolean": lambda s: s == "true",
-    "byte": int,
-    "short": int,
-    "integer": int,
-    "long": int,
-    "float": float,
-    "double": float,
+    **dict.fromkeys(_INTEGERS, int),
+    **dict.fromkeys(("float", "double"), float),
     "string": str,
     "decimal": Decimal,
     "date": date.fromisoformat,
@@ -382,6 +376,18 @@ def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
         text = array.toJSON()
     # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.
     return with_settings(jvm, _IN_UTC, array.toJSON) if _INSTANT in text else text
+
+
+_PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
+"""The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
+
+It cannot match inside a string value, where quotation marks are escaped.
+"""
+
+
+def plan_independent(text: str) -> str:
+    """The text of expressions without what differs between plans of the same query, to compare it."""
+    return _PLAN_SPECIFIC.sub("", text)
 
 
 def _with_elements(jvm: Jvm, expression: Expression) -> Expression:

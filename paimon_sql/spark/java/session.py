@@ -57,12 +57,6 @@ class CatalogManager(Object, Protocol):
     def listCatalogs(self, pattern: Option[str], /) -> Seq[str]: ...
 
 
-class Parser(Object, Protocol):
-    """``ParserInterface``."""
-
-    def parsePlan(self, text: str, /) -> LogicalPlan: ...
-
-
 class SparkPlan(Object, Protocol):
     """``SparkPlan``."""
 

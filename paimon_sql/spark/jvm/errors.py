@@ -87,7 +87,7 @@ def _of_worker(exception: Throwable) -> PaimonError | None:
         return None
     _, package, rest = str(exception.getMessage()).partition(_PACKAGE)
     name, _, message = rest.partition(": ")
-    kind = _classes().get(package + name)
+    kind = next((k for k in _classes() if f"{k.__module__}.{k.__qualname__}" == package + name), None)
     if kind is None:
         return None
     error = kind.__new__(kind)
@@ -99,12 +99,8 @@ def _of_worker(exception: Throwable) -> PaimonError | None:
     return error
 
 
-def _classes() -> dict[str, type[PaimonError]]:
-    """All loaded subclasses of `PaimonError`, by full name."""
-    found: dict[str, type[PaimonError]] = {}
-    pending: list[type[PaimonError]] = [PaimonError]
-    while pending:
-        kind = pending.pop()
-        found[f"{kind.__module__}.{kind.__qualname__}"] = kind
-        pending += kind.__subclasses__()
-    return found
+def _classes(kind: type[PaimonError] = PaimonError) -> Iterator[type[PaimonError]]:
+    """All loaded classes of errors."""
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _classes(child)

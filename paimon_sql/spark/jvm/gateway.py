@@ -1,4 +1,4 @@
-"""Gateway to the JVM: class look-up without round trips, and conversion of collections."""
+"""Gateway to the JVM: class look-up without round trips, conversion of collections, classes made at run time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar, cast
 
 from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.serializers import CloudPickleSerializer
@@ -82,6 +83,11 @@ class Jvm:
     def settings(self) -> SQLConf:
         """The ``SQLConf`` that is active on this thread."""
         return self.singleton(SETTINGS).get()
+
+    @property
+    def parallelism(self) -> int:
+        """The number of tasks that run at a time."""
+        return self.constant("parallelism", lambda: int(self.context.defaultParallelism))
 
     @property
     def none(self) -> Option[NoReturn]:
@@ -180,11 +186,10 @@ class Jvm:
         found: dict[str, str] = json.loads(str(mapper.writeValueAsString(java_map)))
         return found
 
-    def struct(self, text: str) -> StructType:
-        """Spark's ``DataType`` of that JSON."""
-        found: StructType = self.remember(
-            text, lambda: self.static("org.apache.spark.sql.types.DataType", "fromJson")(text)
-        )
+    def struct(self, kind: str | Mapping[str, object]) -> StructType:
+        """Spark's ``DataType`` of a type in its JSON form."""
+        text, from_json = json.dumps(kind), self.static("org.apache.spark.sql.types.DataType", "fromJson")
+        found: StructType = self.remember(text, lambda: from_json(text))
         return found
 
     def enum(self, name: str, member: str) -> JavaObject:
@@ -193,6 +198,58 @@ class Jvm:
             f"{name}.{member}", lambda: self.cls("java.lang.Enum").valueOf(self.java_class(name), member)
         )
         return found
+
+    def compiled_class(
+        self,
+        name: str,
+        members: Sequence[str],
+        *,
+        beside: str,
+        parent: str | None = None,
+        interfaces: Sequence[str] = (),
+    ) -> Class:
+        """The class of that name, compiled from Java source if this JVM does not have it yet (decision 9).
+
+        Javassist compiles it, which every PySpark ships. Such classes save calls from the JVM to Python where the
+        answer is known or Python has nothing to do. They exist on the driver only.
+
+        Args:
+            name: the full name of the class.
+            members: Java source of its fields, constructors and methods: fields first, each member after those that it
+                refers to. Without a constructor the class gets one without parameters.
+            beside: the full name of a class whose class loader defines the new class.
+            parent: the full name of the superclass.
+            interfaces: the full names of the interfaces.
+        """
+        return self.constant(f"compiled {name}", lambda: self._compiled(name, members, beside, parent, interfaces))
+
+    def _compiled(
+        self, name: str, members: Sequence[str], beside: str, parent: str | None, interfaces: Sequence[str]
+    ) -> Class:
+        loader = self.java_class(beside).getClassLoader()
+        try:
+            return loader.loadClass(name)
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
+                raise
+        pool = self.new("javassist.ClassPool", True)
+        pool.appendClassPath(self.new("javassist.LoaderClassPath", loader))
+        made = pool.makeClass(name)
+        if parent is not None:
+            made.setSuperclass(pool.get(parent))
+        for interface in interfaces:
+            made.addInterface(pool.get(interface))
+        has_constructor, constructors = f"public {name.rpartition('.')[2]}(", self.cls("javassist.CtNewConstructor")
+        for member in members:
+            if member.rstrip().endswith(";"):
+                made.addField(self.cls("javassist.CtField").make(member, made))
+            elif member.startswith(has_constructor):
+                made.addConstructor(constructors.make(member, made))
+            else:
+                made.addMethod(self.cls("javassist.CtNewMethod").make(member, made))
+        if not any(member.startswith(has_constructor) for member in members):
+            made.addConstructor(constructors.defaultConstructor(made))
+        return made.toClass(loader, None)
 
     def constant(self, key: str, make: Callable[[], T]) -> T:
         """An immutable Java object, made once and cached forever by its key."""

@@ -12,14 +12,14 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, NoReturn, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.spark.java.objects import Class, JavaMethod, JavaObject, Member, Object, Throwable
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.errors import record_crossing
 from paimon_sql.spark.jvm.gateway import Jvm
 
@@ -54,18 +54,24 @@ def _names(jvm: Jvm) -> JavaMethod:
     """A Java function from a proxy to the name of its Python object; null for other Java objects."""
     identifier = jvm.java_class(_HANDLER).getDeclaredField("id")
     identifier.setAccessible(True)
-    made = compiled_class(jvm, _NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
+    made = jvm.compiled_class(_NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
     made.getField("kept").set(None, identifier)
     return jvm.static(_NAMES, "of")
 
 
+@dataclass(eq=False)
 class Proxy:
-    """A proxy: a Python object that Java code calls through the interfaces of its inner class ``Java``.
+    """A proxy: a Python object that Java code calls through the interfaces that it implements.
 
     The public methods of a subclass are wrapped: a `PaimonError` becomes a Java exception with the message alone, any
     other Python error a Java exception that names the error's class; Java exceptions pass through.
+
+    Attributes:
+        implements: the full names of the interfaces.
+        jvm: the JVM.
     """
 
+    implements: ClassVar[Sequence[str]]
     jvm: Jvm
 
     def __init_subclass__(cls) -> None:
@@ -74,8 +80,10 @@ class Proxy:
             if callable(member) and not name.startswith("_") and not isinstance(member, type):
                 setattr(cls, name, _crossing(member))
 
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
+    @property
+    def Java(self) -> Proxy:
+        """Where Py4J looks for the interfaces."""
+        return self
 
     def equals(self, other: object) -> bool:
         # Java passes never the Python object itself, but its proxy.
@@ -193,22 +201,21 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
     return factory.createClass()
 
 
+@dataclass(eq=False)
 class _Named(Proxy):
     """Filter of the methods that Python answers."""
 
-    def __init__(self, jvm: Jvm, names: frozenset[str]) -> None:
-        super().__init__(jvm)
-        self._names = names
+    implements = [f"{_PROXY}.MethodFilter"]
+    names: frozenset[str]
 
     def isHandled(self, method: Member) -> bool:
-        return method.getName() in self._names
-
-    class Java:
-        implements = [f"{_PROXY}.MethodFilter"]
+        return method.getName() in self.names
 
 
 class _Methods(Proxy):
     """The methods of one object."""
+
+    implements = [f"{_PROXY}.MethodHandler"]
 
     def __init__(self, jvm: Jvm, methods: Mapping[str, Method]) -> None:
         super().__init__(jvm)
@@ -219,9 +226,6 @@ class _Methods(Proxy):
     def invoke(self, target: JavaObject, method: Member, proceed: Member, arguments: Sequence[object]) -> object:
         answer = self._only or self._methods[method.getName()]
         return answer(target, arguments, lambda: _proceed(proceed, target, arguments))
-
-    class Java:
-        implements = [f"{_PROXY}.MethodHandler"]
 
 
 def _proceed(method: Member, target: JavaObject, arguments: Sequence[object]) -> JavaObject:

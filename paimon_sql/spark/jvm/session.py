@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.session import ClassicSession, Dataset, QueryExecution, RuntimeConfig, SessionState
+from paimon_sql.spark.java.session import ClassicSession, Dataset, QueryExecution, RuntimeConfig, SessionState, SQLConf
 from paimon_sql.spark.jvm.gateway import EXECUTION, SETTINGS, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 
@@ -73,6 +74,37 @@ class JvmSession:
         return self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.java, plan)
 
 
+@dataclass(eq=False)
+class SessionProxy(Proxy):
+    """A proxy of one session.
+
+    Attributes:
+        session: the session.
+    """
+
+    jvm: Jvm = field(init=False)
+    session: JvmSession
+
+    def __post_init__(self) -> None:
+        self.jvm = self.session.jvm
+
+
+@contextmanager
+def changed_settings(conf: SQLConf, settings: Mapping[str, str]) -> Iterator[None]:
+    """Change settings of a session during the block."""
+    before = {key: conf.getConfString(key) if conf.contains(key) else None for key in settings}
+    for key, value in settings.items():
+        conf.setConfString(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                conf.unsetConf(key)
+            else:
+                conf.setConfString(key, old)
+
+
 T = TypeVar("T")
 
 
@@ -84,15 +116,12 @@ def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -
     return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run)))
 
 
+@dataclass(eq=False)
 class _Call(Proxy):
     """A Scala function without parameters."""
 
-    def __init__(self, jvm: Jvm, run: Callable[[], object]) -> None:
-        super().__init__(jvm)
-        self._run = run
+    implements = ["scala.Function0"]
+    run: Callable[[], object]
 
     def apply(self) -> object:
-        return self._run()
-
-    class Java:
-        implements = ["scala.Function0"]
+        return self.run()

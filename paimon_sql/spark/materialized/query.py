@@ -196,7 +196,7 @@ class AnalyzedQuery:
 
     def _can_convert(self, found: DataType, target: DataType) -> bool:
         cast = self._jvm.singleton(f"{CATALYST}.expressions.Cast")
-        return bool(cast.canANSIStoreAssign(self._jvm.struct(found.json()), self._jvm.struct(target.json())))
+        return bool(cast.canANSIStoreAssign(self._jvm.struct(found.jsonValue()), self._jvm.struct(target.jsonValue())))
 
 
 _REGISTRIES = f"{CATALYST}.analysis"

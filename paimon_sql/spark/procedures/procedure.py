@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
@@ -93,6 +92,8 @@ def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs
 class UnboundProxy(Proxy):
     """An unbound procedure; it has only one signature."""
 
+    implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
     def __init__(self, bound: BoundProxy) -> None:
         super().__init__(bound.jvm)
         self._bound = bound
@@ -109,9 +110,6 @@ class UnboundProxy(Proxy):
     def bind(self, input_type: object) -> BoundProxy:
         return self._bound
 
-    class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
-
 
 class BoundProxy(Proxy, ABC):
     """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly.
@@ -119,6 +117,8 @@ class BoundProxy(Proxy, ABC):
     Attributes:
         procedure: the procedure's name.
     """
+
+    implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
     procedure: str
 
@@ -139,9 +139,6 @@ class BoundProxy(Proxy, ABC):
 
     @abstractmethod
     def call(self, row: InternalRow) -> JavaIterator: ...
-
-    class Java:
-        implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
 
 class ProcedureProxy(BoundProxy):
@@ -185,11 +182,11 @@ class ProcedureProxy(BoundProxy):
         of_connector = session.conf.get(RESULTS_SETTING, "full") == "connector"
         fields = self._procedure.results if of_connector else self._procedure.columns
         table = to_arrow(fields, answer.rows)
-        scan = LocalScanProxy(session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
+        scan = LocalScanProxy(session, fields, f"CALL sys.{self._procedure.name}", lambda: table)
         return self.jvm.java_list([scan]).iterator()
 
     def _parameter(self, argument: Argument) -> JavaObject:
-        data_type = self.jvm.struct(json.dumps(spark_type(argument.type)))
+        data_type = self.jvm.struct(spark_type(argument.type))
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         builder: JavaObject = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
         return (builder if argument.required else builder.defaultValue("NULL")).build()
@@ -197,6 +194,8 @@ class ProcedureProxy(BoundProxy):
 
 class MissingProcedureProxy(Proxy):
     """A placeholder for a procedure that does not exist: its methods raise the error."""
+
+    implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
     def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
         super().__init__(jvm)
@@ -214,9 +213,6 @@ class MissingProcedureProxy(Proxy):
     def bind(self, input_type: object) -> NoReturn:
         raise self._error
 
-    class Java:
-        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
-
 
 class ExecuteProxy(BoundProxy):
     """The internal procedure: executes the statement that a CALL carries, and returns its result."""
@@ -231,7 +227,7 @@ class ExecuteProxy(BoundProxy):
         return "Executes a statement of Paimon's dialect."
 
     def parameters(self) -> Sequence[JavaObject]:
-        text = self.jvm.struct('"string"')
+        text = self.jvm.struct("string")
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         return self.jvm.array(
             f"{CATALOG}.procedures.ProcedureParameter", [getattr(kind, "in")("statement", text).build()]
@@ -247,5 +243,5 @@ class ExecuteProxy(BoundProxy):
         names = [f.name for f in answer.columns]
         rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
         table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
-        scan = LocalScanProxy(self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
+        scan = LocalScanProxy(self._context.session, answer.columns, INTERNAL_PROCEDURE, lambda: table)
         return self.jvm.java_list([scan]).iterator()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import partial
 
@@ -14,17 +14,21 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.metadata.index_files import DeletionVector
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.process import share
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, private_field
-from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of
+from paimon_sql.spark.jvm.session import JvmSession, changed_settings
+from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of, without_ctes
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
 from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.read.metadata_columns import metadata_fields
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,26 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.updated + other.updated, self.deleted + other.deleted, self.inserted + other.inserted)
 
+    @staticmethod
+    def of(results: Iterable[WorkerResult]) -> Counts:
+        """The counts of all workers."""
+        return sum((result.counts for result in results), Counts())
+
     def named(self, operation: Operation) -> dict[str, int]:
         """The counts in the result of a statement, by column name."""
         found = {"num_affected_rows": self.updated + self.deleted + self.inserted}
         if operation is Operation.MERGE:
             found |= {f"num_{kind}_rows": count for kind, count in asdict(self).items()}
         return found
+
+
+@dataclass(frozen=True)
+class WorkerResult:
+    """The result of one worker: the written files, the counts of rows, and the positions of deleted rows."""
+
+    messages: list[CommitMessage]
+    counts: Counts
+    marks: Mapping[str, DeletionVector] = field(default_factory=dict)
 
 
 class CountedRows:
@@ -149,6 +167,31 @@ class ChangedRows:
 
 
 @dataclass(frozen=True)
+class RowChange:
+    """A change of rows, to be written and committed by the strategy of the table.
+
+    Attributes:
+        jvm: the JVM.
+        table: the table.
+        base: the snapshot from which the rows were read.
+        rows: the changed rows.
+        operation: the kind of statement.
+        target: the table from which the rows are read.
+    """
+
+    jvm: Jvm
+    table: Table
+    base: Snapshot | None
+    rows: ChangedRows
+    operation: Operation
+    target: TargetProxy
+
+    def transaction(self) -> Transaction:
+        """A transaction of the statement."""
+        return Transaction(self.table, self.operation, base=self.base)
+
+
+@dataclass(frozen=True)
 class Analyzer:
     """The analyzer of one session's row-level statements.
 
@@ -177,14 +220,14 @@ class Analyzer:
             InvalidInputError: Spark refuses the statement; the message has the position in its text.
         """
         jvm = self.jvm
-        has_ctes = parsed.getClass().getSimpleName() == "UnresolvedWith"
-        command = parsed.child() if has_ctes else parsed
+        command, with_ctes = without_ctes(jvm, parsed)
         children = jvm.items(command.children())
         plan = command.withNewChildren(jvm.seq([self._relation(children[0], identifier, target), *children[1:]]))
-        if has_ctes:
-            plan = parsed.withNewChildren(jvm.seq([plan]))
-        with refusals(target.table.name), self._without_group_filter(command), self._rewritten_at_once():
-            return self.session.execution(plan).analyzed()
+        # Only Spark's writers use its runtime group filter of MERGE, which ignores metadata columns.
+        settings = {_GROUP_FILTER: "false"} if command.getClass().getSimpleName() == "MergeIntoTable" else {}
+        conf = self.session.state.conf()
+        with refusals(target.table.name), changed_settings(conf, settings), self._rewritten_at_once():
+            return self.session.execution(with_ctes(plan)).analyzed()
 
     def rows(self, changes: LogicalPlan, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
         """The rows of a plan of changes."""
@@ -210,23 +253,6 @@ class Analyzer:
         )
         selected = (quote_name(c) for c in columns[1:] if c not in target.named)
         return ChangedRows(rows.selectExpr(*selected, kind), before)
-
-    @contextmanager
-    def _without_group_filter(self, command: LogicalPlan) -> Iterator[None]:
-        """Disable Spark's runtime group filter of MERGE, which only its writers use; it ignores metadata columns."""
-        if command.getClass().getSimpleName() != "MergeIntoTable":
-            yield
-            return
-        conf = self.session.state.conf()
-        previous = conf.getConfString(_GROUP_FILTER) if conf.contains(_GROUP_FILTER) else None
-        conf.setConfString(_GROUP_FILTER, "false")
-        try:
-            yield
-        finally:
-            if previous is None:
-                conf.unsetConf(_GROUP_FILTER)
-            else:
-                conf.setConfString(_GROUP_FILTER, previous)
 
     @contextmanager
     def _rewritten_at_once(self) -> Iterator[None]:

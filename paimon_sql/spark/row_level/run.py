@@ -6,8 +6,6 @@ import random
 import time
 from dataclasses import dataclass, replace
 
-from paimon_sql.catalog.catalog import Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.engines.spark import (
@@ -17,13 +15,10 @@ from paimon_sql.format.options.engines.spark import (
 from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, Rows, rows_of_scan
+from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, RowChange, Rows, rows_of_scan
 from paimon_sql.spark.row_level.schema_evolution import evolve
-from paimon_sql.spark.row_level.strategies.append import change_append
-from paimon_sql.spark.row_level.strategies.columns import change_columns
-from paimon_sql.spark.row_level.strategies.primary_key import drop_keys, upsert
-from paimon_sql.spark.row_level.target import TargetProxy, written_table
+from paimon_sql.spark.row_level.strategies import change_append, change_columns, drop_keys, upsert
+from paimon_sql.spark.row_level.target import StatementRun, TargetProxy
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.metadata_columns import (
@@ -48,20 +43,14 @@ _MAX_WAIT = 2.0
 
 
 @dataclass(frozen=True)
-class RowLevelRun:
-    """The execution of one statement on one table.
+class RowLevelRun(StatementRun):
+    """The execution of an UPDATE, DELETE or MERGE.
 
     Attributes:
-        session: the session.
-        catalog: the table's catalog.
-        identifier: the table.
         statement: the statement.
         operation: its kind.
     """
 
-    session: JvmSession
-    catalog: Catalog
-    identifier: Identifier
     statement: RowStatement
     operation: Operation
 
@@ -103,7 +92,7 @@ class RowLevelRun:
 
     def _once(self, table: Table) -> Counts:
         home = replace(self.identifier, branch=table.branch)
-        table, text = evolve(self._analyzer, self.catalog, home, table, self.statement)
+        table, text = evolve(self.session, self.catalog, home, table, self.statement)
         strategy = self._strategy(table)
         base = table.snapshots.latest()
         target, changed = self._changes(table, strategy, base, text)
@@ -111,14 +100,15 @@ class RowLevelRun:
             counts = self._delete_partitions(table, base, target, changed)
             if counts is not None:
                 return counts
+        change = RowChange(self.session.jvm, table, base, changed, self.operation, target)
         if strategy is RowLevelStrategy.UPSERT:
             self._refuse_key_changes(table, changed)
-            return upsert(self.session.jvm, table, base, changed, self.operation, target)
+            return upsert(change)
         if strategy is RowLevelStrategy.COLUMNS and isinstance(self.statement, Update | MergeInto):
-            return change_columns(self.session.jvm, table, base, changed, self.statement, self.operation, target)
+            return change_columns(change, self.statement)
         if strategy in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
-            return change_append(self.session.jvm, table, base, changed, self.operation, strategy)
-        return drop_keys(self.session.jvm, table, base, changed)
+            return change_append(change, strategy)
+        return drop_keys(change)
 
     def _changes(
         self, table: Table, strategy: RowLevelStrategy, base: Snapshot | None, text: str
@@ -194,10 +184,7 @@ class RowLevelRun:
                 )
 
     def _table(self) -> Table:
-        identifier = self.identifier
-        if identifier.system_table is not None:
-            raise UnsupportedError(f"{identifier} is a system table, whose rows cannot be changed.")
-        return written_table(self.session, self.catalog, identifier, self.statement.options)
+        return self.table(self.statement.options, ", whose rows cannot be changed")
 
     def _strategy(self, table: Table) -> RowLevelStrategy:
         return RowLevelLayout.of(table).row_level_strategy(table, self.operation, self._deletes())

@@ -1,7 +1,12 @@
-"""Schema evolution of UPDATE and MERGE: columns and nested fields that the table lacks are added before they run.
+"""Schema evolution: columns and nested fields that a table lacks are added before an INSERT, UPDATE or MERGE runs.
 
-``WITH SCHEMA EVOLUTION`` or the option ``write.merge-schema`` requests it. ``*`` then means the columns of the source:
-an update retains the values of other columns and nested fields, an insert sets them to NULL or their default.
+INSERTs with schema evolution are those BY NAME with ``write.merge-schema``, and INSERTs WITH SCHEMA EVOLUTION. Columns
+of the latter that are matched by position get the names of the table's columns and nested fields; further ones retain
+their names. Then Spark executes the statement on the new schema.
+
+``WITH SCHEMA EVOLUTION`` or the option ``write.merge-schema`` requests it of an UPDATE or MERGE. ``*`` then means the
+columns of the source: an update retains the values of other columns and nested fields, an insert sets them to NULL or
+their default.
 """
 
 from __future__ import annotations
@@ -12,9 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import (
     WRITE_MERGE_SCHEMA,
     WRITE_MERGE_SCHEMA_EXPLICIT_CAST,
@@ -22,14 +31,148 @@ from paimon_sql.format.options.engines.spark import (
 )
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.row_level.changed_rows import Analyzer
-from paimon_sql.spark.row_level.target import refusals
-from paimon_sql.spark.write.merge_schema import NestedFields
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import Option, ScalaMap
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.row_level.target import StatementRun, refusals, relation_of, without_ctes
+from paimon_sql.spark.rules.optimizer import with_parts
+from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.spark.write.merge_schema import NestedFields, SchemaMerge, altered
+from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.sql.statements.rows import Assignment, MergeClause, MergeInto, RowStatement, Update
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.schema.changes import apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
 from paimon_sql.storage.table.table import Table
+
+_MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
+_EVOLUTION_OPTIONS = {WRITE_MERGE_SCHEMA.key: "true", WRITE_MERGE_SCHEMA_TYPE_WIDENING.key: "true"}
+
+
+@dataclass(frozen=True)
+class EvolvingInsertRun(StatementRun):
+    """The execution of an INSERT with schema evolution.
+
+    Attributes:
+        statement: the statement.
+    """
+
+    statement: EvolvingInsert
+
+    def run(self) -> None:
+        """Merge the rows' columns into the table's schema, and write the rows.
+
+        Raises:
+            InvalidInputError: Spark refuses the statement; the message has the position in its text.
+            InvalidSchemaError: the schemas cannot be merged.
+        """
+        merge, command = self._prepared()
+        table = merge.apply(self.catalog, replace(self.identifier, branch=merge.table.branch))
+        with refusals():
+            self.session.frame(self._insert_plan(command, merge, table))
+
+    def explain(self, mode: str) -> str:
+        """The schema changes and the plan of the write, without executing them."""
+        merge, command = self._prepared()
+        plan = self._insert_plan(command, merge, merge.preview())
+        plan_text = self.session.explained(self.session.execution(plan), mode)
+        changes = "".join(f"{change}\n" for change in merge.changes())
+        return f"== INSERT into {self.identifier} ==\n{changes}{plan_text}"
+
+    def _prepared(self) -> tuple[SchemaMerge, LogicalPlan]:
+        """The merge of the schemas, and Spark's parsed command, whose rows have names."""
+        jvm = self.session.jvm
+        command, with_ctes = without_ctes(jvm, self.session.parsed(self.statement.text))
+        with refusals():
+            frame = self.session.frame(with_ctes(command.query()))
+        evolution = _EVOLUTION_OPTIONS if self.statement.evolves else {}
+        table = self.table({**evolution, **self.statement.options}, " and cannot be written to")
+        if not _is_by_name(command):
+            frame = _named(frame, self._columns(table, command))
+            command = with_parts(jvm, command, byName=True, userSpecifiedCols=jvm.nil)
+        return SchemaMerge(table, frame, case_sensitive=self.session.case_sensitive), command
+
+    def _columns(self, table: Table, command: LogicalPlan) -> list[StructField]:
+        """The columns of the table in the order of the rows' columns.
+
+        Raises:
+            InvalidInputError: the statement names a column that the table lacks.
+        """
+        struct = StructType.fromJson(spark_struct(table.schema.fields))
+        folded = NestedFields(self.session.case_sensitive).normalized
+        declared = [folded(str(name)) for name in self.session.jvm.items(command.userSpecifiedCols())]
+        spec: ScalaMap[str, Option[str]] = command.partitionSpec()
+        fixed = {folded(part._1()) for part in self.session.jvm.items(spec.toSeq()) if part._2().isDefined()}
+        known = {folded(f.name): f for f in struct.fields if folded(f.name) not in fixed}
+        if unknown := [name for name in declared if name not in known]:
+            raise InvalidInputError(f"{self.identifier} has no column {unknown[0]} to insert into.")
+        return [known[name] for name in declared] or list(known.values())
+
+    def _insert_plan(self, command: LogicalPlan, merge: SchemaMerge, table: Table) -> LogicalPlan:
+        """The INSERT into the evolved table, of rows that have all of its nested fields."""
+        jvm = self.session.jvm
+        relation = relation_of(TableProxy(self.session, table), self.catalog.name, self.identifier)
+        options = jvm.new(_MAP, jvm.java_map(self.statement.options))
+        rows = merge.rows(table)._jdf.queryExecution().analyzed()
+        return with_parts(jvm, command, table=with_parts(jvm, relation, options=options), query=rows)
+
+
+def _is_by_name(command: LogicalPlan) -> bool:
+    """Whether an INSERT matches columns by name.
+
+    Raises:
+        UnsupportedError: it replaces rows by a condition, which Spark plans only BY NAME.
+    """
+    if command.getClass().getSimpleName() == "InsertIntoStatement":
+        return bool(command.byName())
+    if not command.isByName():
+        raise UnsupportedError(
+            "INSERT WITH SCHEMA EVOLUTION that replaces rows by a condition is supported only BY NAME.",
+            remedy="Add BY NAME after the table name.",
+        )
+    return True
+
+
+def _named(frame: DataFrame, columns: Sequence[StructField]) -> DataFrame:
+    """The rows with the names of the columns and nested fields at the same positions.
+
+    Raises:
+        InvalidInputError: they have fewer columns.
+    """
+    given = frame.schema.fields
+    if len(given) < len(columns):
+        raise InvalidInputError(
+            f"The rows have {len(given)} columns, but {len(columns)} are required.",
+            remedy="Add BY NAME after the table name, or list the columns.",
+        )
+    kinds = [_like(field.dataType, column.dataType) for field, column in zip(given, columns, strict=False)]
+    kinds += [field.dataType for field in given[len(columns) :]]
+    names = [column.name for column in columns] + [field.name for field in given[len(columns) :]]
+    # A frame may have several columns of one name, so they are renamed by position first.
+    by_position = frame.toDF(*(f"c{i}" for i in range(len(given))))
+    picked = [
+        (col(f"c{i}") if kind == field.dataType else col(f"c{i}").cast(kind)).alias(name)
+        for i, (field, kind, name) in enumerate(zip(given, kinds, names, strict=True))
+    ]
+    return by_position.select(*picked)
+
+
+def _like(given: DataType, column: DataType) -> DataType:
+    """The given type, with nested fields named as those of the column at the same positions."""
+    match given, column:
+        case StructType(), StructType():
+            named = [
+                StructField(to.name, _like(field.dataType, to.dataType), field.nullable)
+                for field, to in zip(given.fields, column.fields, strict=False)
+            ]
+            return StructType([*named, *given.fields[len(named) :]])
+        case ArrayType(), ArrayType():
+            return ArrayType(_like(given.elementType, column.elementType), given.containsNull)
+        case MapType(), MapType():
+            key, value = _like(given.keyType, column.keyType), _like(given.valueType, column.valueType)
+            return MapType(key, value, given.valueContainsNull)
+    return given
 
 
 @dataclass(frozen=True)
@@ -37,16 +180,19 @@ class EvolvingChange(ABC):
     """A statement with schema evolution, to be rewritten so that its values have all fields of their columns.
 
     Attributes:
-        analyzer: finds the types of values.
+        session: the session.
         statement: an UPDATE or a MERGE.
         table: the existing table with the options of the statement.
-        case_sensitive: whether names that differ only in case are different.
     """
 
-    analyzer: Analyzer
+    session: JvmSession
     statement: Update | MergeInto
     table: Table
-    case_sensitive: bool
+
+    @cached_property
+    def nested(self) -> NestedFields:
+        """The alignment of fields by the session's rules for names."""
+        return NestedFields(self.session.case_sensitive)
 
     @property
     @abstractmethod
@@ -69,11 +215,12 @@ class EvolvingChange(ABC):
     def evolved(self, schema: TableSchema, *, has_data: bool) -> TableSchema:
         """The schema merged with the statement's columns; the same object if nothing changes."""
         casts = self.table.options.get(WRITE_MERGE_SCHEMA_EXPLICIT_CAST)
-        rules = IncomingColumns(self.widens, casts, self.case_sensitive, lenient=True)
+        exact = self.nested.case_sensitive
+        rules = IncomingColumns(self.widens, casts, exact, lenient=True)
         version = schema.id + 1
         for group in self.incoming:
             changes = rules.changes(schema.fields, group)
-            changed = apply_changes(schema, changes, has_data=has_data, case_sensitive=self.case_sensitive)
+            changed = apply_changes(schema, changes, has_data=has_data, case_sensitive=exact)
             schema = replace(changed, id=version) if changed is not schema else schema
         return schema
 
@@ -89,9 +236,9 @@ class EvolvingChange(ABC):
             scope: the FROM clause for the values.
             new: the columns that the table may get.
         """
-        existing = {self._folded(f.name): f for f in self.table.schema.fields}
-        others = {self._folded(f.name): f for f in new}
-        names = [self._folded(self._column(a) or "") for a in assignments]
+        existing = {self.nested.normalized(f.name): f for f in self.table.schema.fields}
+        others = {self.nested.normalized(f.name): f for f in new}
+        names = [self.nested.normalized(self._column(a) or "") for a in assignments]
         known = [n in existing and a.value.upper() != "DEFAULT" for n, a in zip(names, assignments, strict=True)]
         values = [
             f"{a.value} AS {quote_name(existing[n].name)}"
@@ -118,14 +265,13 @@ class EvolvingChange(ABC):
             assigned: their columns, from `_columns`.
             target: the table with the merged schema.
         """
-        fields = {self._folded(f.name): f for f in target.schema.fields}
-        nested = NestedFields(self.case_sensitive)
+        fields = {self.nested.normalized(f.name): f for f in target.schema.fields}
         pairs = []
         for a, field in zip(assignments, assigned, strict=True):
             value = a.value
-            known = fields.get(self._folded(field.name)) if field is not None else None
+            known = fields.get(self.nested.normalized(field.name)) if field is not None else None
             if field is not None and known is not None:
-                inner = nested.filled("x", field.type, known.type)
+                inner = self.nested.filled("x", field.type, known.type)
                 # A lambda, so that Spark evaluates the value once.
                 value = value if inner == "x" else f"element_at(transform(array({value}), x -> {inner}), 1)"
             pairs.append((".".join(quote_name(part) for part in a.column), value))
@@ -135,8 +281,8 @@ class EvolvingChange(ABC):
         """The name of the column that is set; None if the assignment sets a field of a column."""
         *qualifier, name = assignment.column
         full = [self.statement.alias] if self.statement.alias else list(self.statement.table)
-        is_of_target = [self._folded(part) for part in qualifier] == [
-            self._folded(p) for p in full[len(full) - len(qualifier) :]
+        is_of_target = [self.nested.normalized(part) for part in qualifier] == [
+            self.nested.normalized(p) for p in full[len(full) - len(qualifier) :]
         ]
         return name if is_of_target else None
 
@@ -146,12 +292,10 @@ class EvolvingChange(ABC):
         Raises:
             InvalidInputError: Spark cannot analyze it.
         """
-        session = self.analyzer.session
-        parsed = session.parsed(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
+        parsed = self.session.parsed(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
         with refusals():
-            struct = session.frame(parsed).schema.json()
-        existing = self.table.schema.fields
-        return NestedFields(self.case_sensitive).incoming(json.loads(struct), existing, "the source")
+            struct = self.session.frame(parsed).schema.json()
+        return self.nested.incoming(json.loads(struct), self.table.schema.fields, "the source")
 
     def _name(self) -> str:
         """The table's name in the statement's text."""
@@ -165,9 +309,6 @@ class EvolvingChange(ABC):
     def _target_name(self) -> str:
         """The qualifier of the table's columns."""
         return quote_name(self.statement.alias) if self.statement.alias else self._name()
-
-    def _folded(self, name: str) -> str:
-        return name if self.case_sensitive else name.lower()
 
 
 _SOURCE = "__source"
@@ -201,9 +342,8 @@ class EvolvingMerge(EvolvingChange):
 
     @cached_property
     def _assigned(self) -> dict[MergeClause, list[DataField | None]]:
-        clauses = self.statement.clauses
         # Only columns of the source may be new.
-        return {c: self._columns(c.assignments, self._scope(c), self.source) for c in clauses}
+        return {c: self._columns(c.assignments, self._scope(c), self.source) for c in self.statement.clauses}
 
     def _scope(self, clause: MergeClause) -> str:
         """The FROM clause for the values of a clause."""
@@ -214,31 +354,28 @@ class EvolvingMerge(EvolvingChange):
     def _clause(self, clause: MergeClause, target: Table) -> str:
         condition = f" AND {clause.condition}" if clause.condition else ""
         pairs = self._pairs(clause, target)
-        columns = [column for column, _ in pairs]
-        values = [value for _, value in pairs]
         if clause.action == "DELETE":
             action = "DELETE"
         elif clause.action.startswith("UPDATE"):
             action = f"UPDATE SET {', '.join(f'{c} = {v}' for c, v in pairs)}"
         else:
-            action = f"INSERT ({', '.join(columns)}) VALUES ({', '.join(values)})"
+            action = f"INSERT ({', '.join(c for c, _ in pairs)}) VALUES ({', '.join(v for _, v in pairs)})"
         return f"WHEN {clause.rows}{condition} THEN {action}"
 
     def _pairs(self, clause: MergeClause, target: Table) -> list[tuple[str, str]]:
         """The columns and values of a clause; values have all fields of their columns."""
         if not clause.action.endswith("*"):
             return self._pairs_of(clause.assignments, self._assigned[clause], target)
-        own = {self._folded(f.name): f for f in target.schema.fields}
-        nested = NestedFields(self.case_sensitive)
+        own = {self.nested.normalized(f.name): f for f in target.schema.fields}
         pairs = []
         updates = clause.action.startswith("UPDATE")
         for f in self.source:
-            column = own[self._folded(f.name)]
+            column = own[self.nested.normalized(f.name)]
             value = f"{self._source_name()}.{quote_name(f.name)}"
             old_value = f"{self._target_name()}.{quote_name(column.name)}" if updates else None
-            pairs.append((quote_name(column.name), nested.filled(value, f.type, column.type, old_value)))
+            pairs.append((quote_name(column.name), self.nested.filled(value, f.type, column.type, old_value)))
         if not updates:
-            given = {self._folded(f.name) for f in self.source}
+            given = {self.nested.normalized(f.name) for f in self.source}
             # NULL for a required column fails only if a row is inserted; a missing column would fail the statement.
             missing = [f for name, f in own.items() if name not in given and not f.type.nullable and f.default is None]
             pairs += [(quote_name(f.name), "NULL") for f in missing]
@@ -283,7 +420,7 @@ class EvolvingUpdate(EvolvingChange):
 
 
 def evolve(
-    analyzer: Analyzer, catalog: Catalog, identifier: Identifier, table: Table, statement: RowStatement
+    session: JvmSession, catalog: Catalog, identifier: Identifier, table: Table, statement: RowStatement
 ) -> tuple[Table, str]:
     """Add a statement's new columns to its table; return the table and the statement's text for it.
 
@@ -292,16 +429,11 @@ def evolve(
     evolves = table.options.get(WRITE_MERGE_SCHEMA) or getattr(statement, "schema_evolution", False)
     if not isinstance(statement, MergeInto | Update) or not evolves:
         return table, statement.text
-    case_sensitive = analyzer.session.case_sensitive
-    change: EvolvingChange = (
-        EvolvingMerge(analyzer, statement, table, case_sensitive)
-        if isinstance(statement, MergeInto)
-        else EvolvingUpdate(analyzer, statement, table, case_sensitive)
-    )
+    if isinstance(statement, MergeInto):
+        change: EvolvingChange = EvolvingMerge(session, statement, table)
+    else:
+        change = EvolvingUpdate(session, statement, table)
     has_data = table.snapshots.latest_id() is not None
     if change.evolved(table.schema, has_data=has_data) is not table.schema:
-        catalog.alter_table(identifier, lambda schema: change.evolved(schema, has_data=has_data))
-        evolved = catalog.table(identifier)
-        dynamic = {k: v for k, v in table.schema.options.items() if evolved.schema.options.get(k) != v}
-        table = evolved.with_options(dynamic)
+        table = altered(catalog, identifier, table, lambda schema: change.evolved(schema, has_data=has_data))
     return table, change.text(table)

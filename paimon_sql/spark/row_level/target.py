@@ -7,9 +7,9 @@ query is taken from the plan, so the writer that Spark would request next is nev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.errors import AnalysisException
 
@@ -34,8 +34,7 @@ from paimon_sql.spark.options.session import session_options, with_session_optio
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, read_tasks
-from paimon_sql.spark.scan.proxies.planned import PLAIN
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.proxies.planned import PLAIN, PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.storage.branches.management import with_branch
@@ -68,12 +67,42 @@ def refusals(name: str = "") -> Iterator[None]:
         raise InvalidInputError(message.replace("table ``", f"table `{name}`") if name else message) from None
 
 
-def written_table(session: JvmSession, catalog: Catalog, identifier: Identifier, given: Mapping[str, str]) -> Table:
-    """The table, or its branch, that a statement changes, with the options of the session and of the statement."""
-    options = session_options(session, catalog.name, identifier)
-    given = {k: v for k, v in given.items() if k not in TRAVEL_KEYS}
-    table = with_branch(writable(catalog.table(identifier)), given.get(BRANCH.key) or options.get(BRANCH.key))
-    return with_session_options(table, options, writes=True).with_options(given)
+@dataclass(frozen=True)
+class StatementRun:
+    """The execution of one statement that changes a table.
+
+    Attributes:
+        session: the session.
+        catalog: the table's catalog.
+        identifier: the table.
+    """
+
+    session: JvmSession
+    catalog: Catalog
+    identifier: Identifier
+
+    def table(self, given: Mapping[str, str], refusal: str) -> Table:
+        """The table, or its branch, with the options of the session and of the statement.
+
+        Args:
+            given: the options of the statement.
+            refusal: why a system table is refused, in its error.
+        """
+        identifier = self.identifier
+        if identifier.system_table is not None:
+            raise UnsupportedError(f"{identifier} is a system table{refusal}.")
+        options = session_options(self.session, self.catalog.name, identifier)
+        given = {k: v for k, v in given.items() if k not in TRAVEL_KEYS}
+        opened = writable(self.catalog.table(identifier))
+        table = with_branch(opened, given.get(BRANCH.key) or options.get(BRANCH.key))
+        return with_session_options(table, options, writes=True).with_options(given)
+
+
+def without_ctes(jvm: Jvm, parsed: LogicalPlan) -> tuple[LogicalPlan, Callable[[LogicalPlan], LogicalPlan]]:
+    """A parsed statement without its common table expressions, and a function that puts them around a plan."""
+    if parsed.getClass().getSimpleName() != "UnresolvedWith":
+        return parsed, lambda plan: plan
+    return parsed.child(), lambda plan: parsed.withNewChildren(jvm.seq([plan]))
 
 
 def relation_of(table: TableProxy, catalog: str, identifier: Identifier) -> LogicalPlan:
@@ -84,36 +113,26 @@ def relation_of(table: TableProxy, catalog: str, identifier: Identifier) -> Logi
     return jvm.cls(RELATION).create(table, jvm.some(owner), jvm.some(name))
 
 
+@dataclass(eq=False)
 class TargetProxy(TableProxy):
     """A table whose rows are identified by columns or metadata columns.
 
     Attributes:
-        scan: the scan builder that was created last.
-        named: the metadata columns that the statement may name, without those of the row id.
         row_id: the columns that identify a row.
-
-    Args:
-        session: the session.
-        table: the table.
-        row_id: as above.
-        named: as above.
+        named: the metadata columns that the statement may name, without those of the row id.
+        scan: the scan builder that was created last.
         by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        table: Table,
-        row_id: tuple[str, ...],
-        named: Sequence[str] = (),
-        *,
-        by_bucket: bool = False,
-    ) -> None:
-        super().__init__(session, table)
-        self.named = named
-        self.row_id = row_id
-        self._by_bucket = by_bucket
-        self.scan: TargetScanProxy | None = None
+    # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
+    implements = [
+        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns")),
+        f"{CATALOG}.SupportsRowLevelOperations",
+    ]
+    row_id: tuple[str, ...]
+    named: Sequence[str] = ()
+    by_bucket: bool = field(default=False, kw_only=True)
+    scan: TargetScanProxy | None = field(default=None, init=False)
 
     def equals(self, other: object) -> bool:
         # If the table of a copied relation were not equal, Spark would create its metadata columns again, with ids that
@@ -138,17 +157,8 @@ class TargetProxy(TableProxy):
         # References to blobs are rewritten unchanged, so they are not resolved.
         has_references = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
         table = self.table.with_options(_UNRESOLVED_BLOBS if has_references else {})
-        self.scan = TargetScanProxy(self.session, table, by_bucket=self._by_bucket)
+        self.scan = TargetScanProxy(self.session, table, by_bucket=self.by_bucket)
         return self.scan
-
-    class Java:
-        # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
-        implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.SupportsMetadataColumns",
-            f"{CATALOG}.SupportsRowLevelOperations",
-        ]
 
 
 class TargetScanProxy(ScanBuilderProxy):
@@ -183,47 +193,45 @@ class TargetScanProxy(ScanBuilderProxy):
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)
         # With fewer buckets than workers, some workers would be idle.
-        if len(buckets) >= min(len(tasks), self._planner.parallelism):
+        if len(buckets) >= min(len(tasks), self.jvm.parallelism):
             self.buckets = list(buckets.values())
         partitions = self.buckets or [[task] for task in tasks]
-        return PythonScanProxy(self.jvm, partitions, decision.request.columns, decision.describe(), plan)
+        scan = (self.session, decision.request.columns, decision.describe(), plan)
+        return PythonScanProxy(*scan, lambda plan: partitions)
 
 
+@dataclass(eq=False)
 class OperationProxy(Proxy):
     """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
-    def __init__(self, jvm: Jvm, target: TargetProxy, command: JavaObject) -> None:
-        super().__init__(jvm)
-        self._target = target
-        self._command = command
+    implements = [f"{CONNECTOR}.write.SupportsDelta", f"{CONNECTOR}.write.RowLevelOperationBuilder"]
+    target: TargetProxy
+    operation: JavaObject
 
     def build(self) -> OperationProxy:
         return self
 
     def toString(self) -> str:
-        return f"changes of {self._target.table.name}"
+        return f"changes of {self.target.table.name}"
 
     def description(self) -> str:
         return self.toString()
 
     def command(self) -> JavaObject:
-        return self._command
+        return self.operation
 
     def newScanBuilder(self, options: StringMap) -> TargetScanProxy:
-        return self._target.newScanBuilder(options)
+        return self.target.newScanBuilder(options)
 
     def newWriteBuilder(self, info: object) -> Proxy:
-        raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
+        raise UnsupportedError(f"{self.target.table.name}: changes are written by the statement itself.")
 
     def requiredMetadataAttributes(self) -> Sequence[ConnectorExpression]:
         # Spark reads only metadata columns that are required here.
-        return references_to(self.jvm, self._target.named)
+        return references_to(self.jvm, self.target.named)
 
     def rowId(self) -> Sequence[ConnectorExpression]:
-        return references_to(self.jvm, self._target.row_id)
+        return references_to(self.jvm, self.target.row_id)
 
     def representUpdateAsDeleteAndInsert(self) -> bool:
         return False
-
-    class Java:
-        implements = [f"{CONNECTOR}.write.SupportsDelta", f"{CONNECTOR}.write.RowLevelOperationBuilder"]

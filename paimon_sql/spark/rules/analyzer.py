@@ -6,18 +6,16 @@ to a plan (`compiled_rule`), and only then Python is called.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm, private_field
+from paimon_sql.spark.jvm.gateway import EXECUTION, private_field
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.compiled_rule import compiled_rule
+from paimon_sql.spark.rules.compiled_rule import Rule, compiled_rule
 
 RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
 """The class of the leaves that are tables of catalogs, before their scans are built."""
@@ -45,11 +43,8 @@ RESOLUTION = Stage("extendedResolutionRules", "injectResolutionRule", "resolutio
 STAGES = (BEFORE_RESOLUTION, RESOLUTION)
 
 
-class AnalysisRule(ABC):
+class AnalysisRule(Rule):
     """A rule that rewrites plans during analysis.
-
-    Args:
-        session: the session of the plans; it may be under construction.
 
     Attributes:
         stage: when it is applied.
@@ -62,42 +57,28 @@ class AnalysisRule(ABC):
     compiled: ClassVar[str]
     condition: ClassVar[Sequence[str]]
 
-    def __init__(self, session: JvmSession) -> None:
-        self.jvm = session.jvm
-        self.session = session
 
-    @abstractmethod
-    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
-        """The rewritten plan; the same object if there is nothing to change."""
-
-
+@dataclass(eq=False)
 class RuleBuilder(Proxy):
     """A rule builder of ``SparkSessionExtensions``: a function from a session to its rule.
 
-    Args:
-        jvm: the JVM.
+    Attributes:
         rule: the class of the rule.
         make: makes the rule of a session, which may be under construction; by default the constructor of the rule.
     """
 
-    MARK = "paimon-sql rule builder"
+    implements = ["scala.Function1"]
 
-    def __init__(
-        self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[JvmSession], AnalysisRule] | None = None
-    ) -> None:
-        super().__init__(jvm)
-        self.rule = rule
-        self._make = make or rule
+    MARK = "paimon-sql rule builder"
+    rule: type[AnalysisRule]
+    make: Callable[[JvmSession], AnalysisRule] | None = None
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: ClassicSession) -> JavaObject:
-        rule = self._make(JvmSession(self.jvm, session))
+        rule = (self.make or self.rule)(JvmSession(self.jvm, session))
         return compiled_rule(self.jvm, self.rule.compiled, self.rule.condition, rule.rewrite)
-
-    class Java:
-        implements = ["scala.Function1"]
 
 
 def inject(extensions: JavaObject, builder: RuleBuilder) -> None:

@@ -6,14 +6,16 @@ rule of Spark.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
+from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 
 NODE = f"{CATALYST}.trees.TreeNode"
 _RULE = f"{CATALYST}.rules.Rule"
@@ -22,6 +24,26 @@ _ANSWERS = "answers"
 
 
 Rewrite = Callable[[LogicalPlan], LogicalPlan]
+
+
+@dataclass(eq=False)
+class Rule(ABC):
+    """A rule that rewrites plans.
+
+    Attributes:
+        session: the session of the plans; it may be under construction.
+    """
+
+    session: JvmSession
+
+    @property
+    def jvm(self) -> Jvm:
+        """The JVM."""
+        return self.session.jvm
+
+    @abstractmethod
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
+        """The rewritten plan; the same object if there is nothing to change."""
 
 
 def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite, **fields: object) -> JavaObject:
@@ -43,22 +65,20 @@ def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite
                 return matches(plan) ? ({NODE}) {_ANSWERS}.invoke(plan, null, null, null) : plan;
             }}""",
     )
-    made = compiled_class(jvm, name, members, beside=_RULE, parent=_RULE)
-    return compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
+    made = jvm.compiled_class(name, members, beside=_RULE, parent=_RULE)
+    return _compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
 
 
+@dataclass(eq=False)
 class _Answers(Proxy):
     """The Python side of a compiled rule: a ``MethodHandler``, since its interface declares any exception."""
 
-    def __init__(self, jvm: Jvm, answer: Rewrite) -> None:
-        super().__init__(jvm)
-        self._answer = answer
+    implements = [_HANDLER]
+
+    answer: Rewrite
 
     def invoke(self, plan: LogicalPlan, *_: object) -> LogicalPlan:
-        return self._answer(plan)
-
-    class Java:
-        implements = [_HANDLER]
+        return self.answer(plan)
 
 
 _FUNCTION = "scala.runtime.AbstractPartialFunction"
@@ -82,8 +102,16 @@ def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: obj
             node, null to keep it.
         fields: values of public fields among the members.
     """
-    made = compiled_class(jvm, name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)
-    return compiled_object(jvm, made, **fields)
+    made = jvm.compiled_class(name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)
+    return _compiled_object(jvm, made, **fields)
+
+
+def _compiled_object(jvm: Jvm, made: Class, **fields: object) -> JavaObject:
+    """A new object of a compiled class, with the values of its public fields."""
+    new = made.getConstructors()[0].newInstance(jvm.objects(()))
+    for field, value in fields.items():
+        made.getField(field).set(new, value)
+    return new
 
 
 N = TypeVar("N", bound=TreeNode)
@@ -158,15 +186,13 @@ def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
     return node, made
 
 
+@dataclass(eq=False)
 class _Function(Proxy):
     """A Scala function from expression to expression."""
 
-    def __init__(self, jvm: Jvm, change: Callable[[Expression], Expression]) -> None:
-        super().__init__(jvm)
-        self._change = change
+    implements = ["scala.Function1"]
+
+    change: Callable[[Expression], Expression]
 
     def apply(self, expression: Expression) -> Expression:
-        return self._change(expression)
-
-    class Java:
-        implements = ["scala.Function1"]
+        return self.change(expression)

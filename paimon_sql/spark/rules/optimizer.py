@@ -5,20 +5,17 @@ To Spark all of them are one compiled rule (decision 9).
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
-from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Seq
-from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, compiled_rule, with_children
+from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, Rule, compiled_rule, with_children
 
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""
@@ -61,7 +58,7 @@ _REPLACED = f"""
     }}"""
 
 
-class PlanRule(ABC):
+class PlanRule(Rule):
     """A rule that rewrites optimized plans, after their scans are built.
 
     Attributes:
@@ -71,13 +68,6 @@ class PlanRule(ABC):
 
     roots: ClassVar[frozenset[str]] = frozenset()
     reads_scans: ClassVar[bool] = False
-
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
-
-    @abstractmethod
-    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
-        """The rewritten plan; the same object if there is nothing to change."""
 
 
 def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
@@ -105,7 +95,7 @@ def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
 def ensure_rule(session: JvmSession, kind: type[PlanRule]) -> None:
     """Add a rule to a session that lacks it; call this before a plan is optimized."""
     key = f"{kind.__name__} of {session.java.sessionUUID()}"
-    session.jvm.constant(key, lambda: add_rules(session, [kind(session.jvm)]))
+    session.jvm.constant(key, lambda: add_rules(session, [kind(session)]))
 
 
 def scans_of(jvm: Jvm, plan: LogicalPlan) -> Iterator[tuple[int, LogicalPlan]]:
@@ -144,12 +134,8 @@ def with_leaves(jvm: Jvm, plan: LogicalPlan, instead: dict[int, LogicalPlan]) ->
         plan: a logical plan.
         instead: replacements by the position of the leaf in ``collectLeaves``.
     """
-
-    def compiled() -> JavaMethod:
-        compiled_class(jvm, _LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
-        return jvm.static(_LEAVES, "replaced")
-
-    return jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
+    jvm.compiled_class(_LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
+    return jvm.static(_LEAVES, "replaced")(plan, jvm.java_map(instead))
 
 
 def with_subqueries(jvm: Jvm, plan: LogicalPlan, rewritten: Rewrite) -> LogicalPlan:
@@ -173,7 +159,7 @@ def new_id(jvm: Jvm) -> ExprId:
 def new_attribute(jvm: Jvm, name: str, kind: TypeJson, *, nullable: bool = True) -> Attribute:
     """An attribute with a new id; `kind` is a type in Spark's JSON form."""
     metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
-    members = (name, jvm.struct(json.dumps(kind)), nullable, metadata, new_id(jvm), jvm.nil)
+    members = (name, jvm.struct(kind), nullable, metadata, new_id(jvm), jvm.nil)
     return jvm.new(f"{_EXPRESSIONS}.AttributeReference", *members)
 
 

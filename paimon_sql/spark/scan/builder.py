@@ -17,37 +17,40 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.engines.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, is_floating
-from paimon_sql.spark.connector.interfaces import ScanEquality, ScanInterface, ScanTraits
+from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, ScanEquality, ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import first_in_order
 from paimon_sql.spark.conversion.types import TypeJson, struct_json
-from paimon_sql.spark.expressions.predicates import expression_text, translate_all
+from paimon_sql.spark.expressions.predicates import expression_text, plan_independent, translate_all
 from paimon_sql.spark.java.catalyst import Expression, StructType
 from paimon_sql.spark.java.connector import Aggregation, SortOrder, VariantExtraction
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.jvm.gateway import CONNECTOR
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.scan.path import (
-    NativeReader,
     ScanDecision,
     ScanFactory,
     ScanPath,
+    ScanPlanner,
+    ScanRequest,
     choose_path,
     is_native,
     row_counter,
 )
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, UnplannedScanProxy
-from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy
+from paimon_sql.spark.scan.proxies.planned import (
+    MicroBatchStreamProxy,
+    PlannedScanProxy,
+    PlannedTraits,
+    UnplannedScanProxy,
+)
 from paimon_sql.spark.scan.pushdown.aggregates import (
     JUST_COUNT,
     partial_aggregation,
     simple_aggregation,
     sums_for_averages,
 )
-from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extractions_of, narrowed, parts_of
-from paimon_sql.spark.scan.request import ScanPlanner, ScanRequest
+from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extraction_of, narrowed, parts_of
 from paimon_sql.storage.columns.blobs_and_vectors import is_blob
 from paimon_sql.storage.read.metadata_columns import is_tracked, metadata_fields
 from paimon_sql.storage.read.readers.data_file import ignoring_files
@@ -59,7 +62,7 @@ from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 
 
-class ScanBuilderProxy(Proxy):
+class ScanBuilderProxy(SessionProxy):
     """The builder of one scan.
 
     Args:
@@ -74,6 +77,12 @@ class ScanBuilderProxy(Proxy):
         request: what Spark has pushed.
     """
 
+    implements = [
+        CATALYST_FILTERS,
+        *(f"{CONNECTOR}.read.SupportsPushDown{what}" for what in ("RequiredColumns", "Limit", "TopN", "Aggregates")),
+        f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
+    ]
+
     reads_unindexed = False
     streams = True
 
@@ -84,18 +93,16 @@ class ScanBuilderProxy(Proxy):
         note: Callable[[Snapshot | None], None] | None = None,
         also: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(session.jvm)
+        super().__init__(session)
         table = table if self.reads_unindexed else ignoring_files(table)
         by_workers = table.ignores_unreadable or not table.options.get(READ_PUSH_DOWN_ENABLED)
         self.request = ScanRequest(
             table, table.schema.fields, by_workers=by_workers, reads_unindexed=self.reads_unindexed
         )
         self._initial_request = self.request
-        self.session = session
         self._note = note
         self._also_read = also
         self._planner = ScanPlanner(session.jvm)
-        self._native = NativeReader(session.jvm)
         self._pushed: Seq[Expression] | None = None
         self._variants: VariantExtractions | None = None
         self._averages = True
@@ -125,7 +132,7 @@ class ScanBuilderProxy(Proxy):
         # Spark calls this for the whole plan above the scan first, then again for parts of it, with fewer extractions.
         if self._variants is not None or self.reads_unindexed:
             return answers(self.jvm, extractions, False)
-        self._variants = wanted = VariantExtractions(extractions_of(extractions))
+        self._variants = wanted = VariantExtractions(tuple(map(extraction_of, extractions)))
         self.request = replace(self.request, columns=wanted.of(self.request.columns))
         if wanted.can_be_extracted and self._reads_natively():
             self._variants = wanted = replace(wanted, extracted=True)
@@ -236,7 +243,7 @@ class ScanBuilderProxy(Proxy):
     def _workers_read(self, columns: Sequence[DataField]) -> bool:
         """Whether Python workers have to read the rows, so that they should filter and aggregate them as well."""
         plan = self._planner.plan(self.request)
-        return bool(plan.splits) and (self.request.by_workers or not is_native(plan, self._native, columns))
+        return bool(plan.splits) and (self.request.by_workers or not is_native(self.jvm, plan, columns))
 
     def _reads_natively(self) -> bool:
         """Whether Spark's own reader will read all rows, unless a later push-down changes that."""
@@ -248,7 +255,7 @@ class ScanBuilderProxy(Proxy):
             and plan.rows_from_indexes is None
             and not self.table.layout.groups_files
             and not self.request.is_lookup
-            and is_native(plan, self._native, self.request.columns)
+            and is_native(self.jvm, plan, self.request.columns)
         )
 
     def _decision(self, *, is_local: bool = True) -> ScanDecision:
@@ -259,9 +266,8 @@ class ScanBuilderProxy(Proxy):
         plan = self._planner.plan(request)
         self._refuse_full_scan(plan)
         counts = request.counts_rows and row_counter(self.jvm, request, plan) is not None
-        path = choose_path(
-            request, plan, self._native, counts_on_driver=counts, extracts=self._extracts or not is_local
-        )
+        extracts = self._extracts or not is_local
+        path = choose_path(self.jvm, request, plan, counts_on_driver=counts, extracts=extracts)
         return ScanDecision(request, plan, path)
 
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
@@ -279,13 +285,13 @@ class ScanBuilderProxy(Proxy):
     # -- the scan ----------------------------------------------------------------------------------------------------
 
     def build(self) -> ScanInterface:
-        name, columns, traits = self.table.name, self.request.columns, ScanTraits(self._stream)
+        scan, name, traits = (self.session, self.request.columns), self.table.name, ScanTraits(self._stream)
         if self.streams and self.request is self._initial_request:
-            return UnplannedScanProxy(self.jvm, name, columns, self._all_rows, traits)
+            return UnplannedScanProxy(*scan, f"paimon {name}", self._all_rows, traits=traits)
         try:
             return self._planned(self._decision())
         except NoSuchSnapshotError as error:
-            return LocalScanProxy(self.session, columns, partial(_raise, error), name, traits)
+            return LocalScanProxy(*scan, name, partial(_raise, error), traits=traits)
 
     def _all_rows(self) -> PlannedScanProxy:
         scan = self._planned(self._decision(is_local=False))
@@ -314,7 +320,8 @@ class ScanBuilderProxy(Proxy):
         reads = (snapshot, request.by_workers, request.reads_unindexed)
         state = (table.branch, table.read_optimized, table.schema, *reads)
         extractions = () if self._variants is None else self._variants.given
-        return ScanEquality(table.path, request.names, request.filters, state, pushed, extractions)
+        filters = tuple(map(plan_independent, request.filters))
+        return ScanEquality(table.path, request.names, filters, (state, pushed, extractions))
 
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):
@@ -329,16 +336,6 @@ class ScanBuilderProxy(Proxy):
             request.columns,
             lambda split: ReadTask(request.table, split, request.names, request.predicate, parts=parts),
         )
-
-    class Java:
-        implements = [
-            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-            f"{CONNECTOR}.read.SupportsPushDownLimit",
-            f"{CONNECTOR}.read.SupportsPushDownTopN",
-            f"{CONNECTOR}.read.SupportsPushDownAggregates",
-            f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
-        ]
 
 
 def _raise(error: PaimonError) -> pa.Table:

@@ -1,13 +1,20 @@
-"""Scan path: the reader chosen for a request (driver, Spark's own, Python workers), and Spark's ``Scan`` for it."""
+"""Scan request and path: what Spark pushed into a scan, as data, its plan, and the reader chosen for it.
+
+The reader is the driver, Spark's own, or Python workers; a factory makes Spark's ``Scan`` for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 import pyarrow as pa
 
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.engines.spark import SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING
+from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import ScanInterface
@@ -19,17 +26,21 @@ from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.proxies.deletion_mask import DeletionMask, MaskedScanProxy, can_mask, has_deletion_mask
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, PythonScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import COUNT, AggregateTask, CountTask, answer_fields
 from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, parts_of, paths_into
-from paimon_sql.spark.scan.request import ScanRequest
+from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
+from paimon_sql.spark.scan.reporting.statistics import row_width
 from paimon_sql.spark.scan.rules.variants_above import PlaceholderScanProxy
+from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.partial_aggregation import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
-from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
+from paimon_sql.storage.scan.read_state import depends_on_snapshot_alone
+from paimon_sql.storage.scan.split import SplitSize
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.reported_partitioning import bucketing_of
@@ -51,18 +62,153 @@ class ScanPath(Enum):
 
 
 @dataclass(frozen=True)
-class NativeReader:
-    """The capabilities of Spark's own Parquet reader for the files of a plan."""
+class ScanRequest:
+    """A request of Spark to a scan (Spark: ``ScanBuilder`` and its mixins).
 
-    jvm: Jvm
+    Attributes:
+        table: the table with the options of the read.
+        columns: the columns of the rows, which may include metadata columns.
+        predicates: the predicates on columns of the table that could be translated.
+        row_ids: the predicates on row ids.
+        filters: all filters, serialized by Spark.
+        limit: the maximum number of rows; None without a limit.
+        top: the order and number of the first rows; None without one.
+        counts_rows: whether only the number of rows is requested.
+        aggregation: the aggregates that are requested instead of rows; None without.
+        by_workers: whether Spark's own reader must not be used.
+        reads_unindexed: whether rows that no global index covers are read, regardless of the table's search mode.
+    """
 
-    def reads(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can access the files and read these columns."""
-        return plan.is_native(columns) and reads(self.jvm, plan.stores, plan.table.file_io)
+    table: Table
+    columns: tuple[DataField, ...]
+    predicates: tuple[Predicate, ...] = ()
+    row_ids: tuple[Predicate, ...] = ()
+    filters: tuple[str, ...] = ()
+    limit: int | None = None
+    top: TopN | None = None
+    counts_rows: bool = False
+    aggregation: PartialAggregation | None = None
+    by_workers: bool = False
+    reads_unindexed: bool = False
 
-    def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
-        """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
-        return can_mask(self.jvm, plan, columns)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(f.name for f in self.columns)
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The conjunction of the predicates on columns of the table."""
+        return all_of(list(self.predicates))
+
+    @property
+    def row_id_predicate(self) -> Predicate | None:
+        """The conjunction of the predicates on row ids."""
+        return all_of(list(self.row_ids))
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether the predicates fix the value of each column of the primary key."""
+        return pins_key(self.table.schema, self.predicate)
+
+    @property
+    def reads_metadata_columns(self) -> bool:
+        """Whether metadata columns are requested, which no file stores."""
+        return not set(self.table.schema.names).issuperset(self.names)
+
+    @property
+    def is_about_partitions(self) -> bool:
+        """Whether the translated predicates select whole partitions."""
+        keys = set(self.table.schema.partition_keys)
+        return all(p.is_exact and p.columns() <= keys for p in self.predicates)
+
+    @property
+    def planning(self) -> Hashable:
+        """The parts of a request that its plan depends on: requests with equal values share a plan."""
+        by_columns = self.table.layout.groups_files or self.table.options.get(
+            SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING
+        )
+        predicates = (*map(id, self.predicates), None, *map(id, self.row_ids))
+        return (predicates, None if self.predicates else self.limit, self.top, self.names if by_columns else None)
+
+
+def split_size(jvm: Jvm, table: Table, columns: Sequence[DataField] | None = None) -> SplitSize:
+    """The size of splits for a query of this thread's session.
+
+    Options of the table, the session (``spark.paimon.*``) and the query override
+    ``spark.sql.files.maxPartitionBytes`` and ``spark.sql.files.openCostInBytes``, whose defaults are those of the
+    options.
+
+    Args:
+        jvm: the JVM.
+        table: the table with the options of the read.
+        columns: the columns that are read; all by default.
+    """
+    size, all_columns = _configured_size(jvm, table), table.schema.fields
+    if columns is None or not table.options.get(SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING):
+        return size
+    return replace(size, target=size.target * max(row_width(all_columns), row_width(columns)) // row_width(columns))
+
+
+def _configured_size(jvm: Jvm, table: Table) -> SplitSize:
+    options = table.options
+    if options.has(SOURCE_SPLIT_TARGET_SIZE) and options.has(SOURCE_SPLIT_OPEN_FILE_COST):
+        return SplitSize.of(options)
+    settings = jvm.settings
+    return SplitSize.of(options, SplitSize(settings.filesMaxPartitionBytes(), settings.filesOpenCostInBytes()))
+
+
+class ScanPlanner:
+    """Plans the requests of one scan builder, and caches the last plan and the last answers of global indexes."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._jvm = jvm
+        self._cached_plan: tuple[Hashable, ScanPlan] | None = None
+        self._cached_answers: tuple[Hashable, IndexResults] | None = None
+
+    def plan(self, request: ScanRequest) -> ScanPlan:
+        """The plan of a request; cached by `ScanRequest.planning`."""
+        if self._cached_plan is None or self._cached_plan[0] != request.planning:
+            started = time.monotonic()
+            plan = self._plan(request, request.predicate, self._answers(request))
+            metrics = replace(plan.metrics, seconds=time.monotonic() - started)
+            self._cached_plan = request.planning, replace(plan, metrics=metrics)
+        return self._cached_plan[1]
+
+    def runtime_filters(self, request: ScanRequest, plan: ScanPlan) -> RuntimeFilters | None:
+        """The runtime filters of a scan; None where planning the same snapshot again could give another plan."""
+        is_narrowed = (request.limit, request.top) != (None, None)
+        if is_narrowed or plan.snapshot is None or not depends_on_snapshot_alone(request.table):
+            return None
+        own = [name for name in request.names if name in request.table.schema.names]
+        answers, snapshot = self._answers(request), plan.snapshot
+
+        def replan(predicate: Predicate) -> ScanPlan:
+            return self._plan(request, all_of([*request.predicates, predicate]), answers, snapshot)
+
+        return RuntimeFilters(self._jvm, plan, own, replan)
+
+    def _answers(self, request: ScanRequest) -> IndexResults:
+        key = tuple(map(id, request.predicates))
+        if self._cached_answers is None or self._cached_answers[0] != key:
+            self._cached_answers = key, IndexResults(request.predicate, thorough=request.reads_unindexed)
+        return self._cached_answers[1]
+
+    def _plan(
+        self, request: ScanRequest, predicate: Predicate | None, answers: IndexResults, snapshot: Snapshot | None = None
+    ) -> ScanPlan:
+        return plan_scan(
+            request.table,
+            predicate,
+            snapshot=snapshot,
+            limit=request.limit,
+            parallelism=self._jvm.parallelism,
+            columns=set(request.names),
+            row_ids=request.row_id_predicate,
+            answers=answers,
+            top=request.top,
+            split_size=split_size(self._jvm, request.table, request.columns),
+        )
 
 
 @dataclass(frozen=True)
@@ -82,20 +228,17 @@ class ScanDecision:
     def describe(self) -> str:
         """One line, for EXPLAIN and the UI."""
         request = self.request
-        if request.aggregation is not None:
-            return describe(request.table, self.plan, request.predicate, request.aggregation)
-        return describe(request.table, self.plan, request.predicate, top=request.top, columns=request.columns)
+        columns = request.columns if request.aggregation is None else ()
+        return describe(request.table, self.plan, request.predicate, request.aggregation, request.top, columns)
 
 
-def choose_path(
-    request: ScanRequest, plan: ScanPlan, native: NativeReader, *, counts_on_driver: bool, extracts: bool
-) -> ScanPath:
+def choose_path(jvm: Jvm, request: ScanRequest, plan: ScanPlan, *, counts_on_driver: bool, extracts: bool) -> ScanPath:
     """Choose the reader of a request.
 
     Args:
+        jvm: the JVM.
         request: the request.
         plan: its plan.
-        native: Spark's own reader.
         counts_on_driver: whether the number of rows can be found without reading all of them.
         extracts: whether the scan extracts values from variants, which only Spark's own reader can.
     """
@@ -107,20 +250,25 @@ def choose_path(
         return ScanPath.DRIVER
     if request.reads_metadata_columns or request.by_workers or is_narrow(plan):
         return ScanPath.WORKERS
-    if not native.reads(plan, request.columns):
+    if not _reads(jvm, plan, request.columns):
         return ScanPath.WORKERS
     if plan.is_raw and not plan.rows_to_mask:
         return ScanPath.NATIVE
     # With a limit, rows are returned before all keys are merged, which a mask would require.
-    is_masked = (plan.is_raw or request.limit is None) and native.masks(plan, request.columns)
+    is_masked = (plan.is_raw or request.limit is None) and can_mask(jvm, plan, request.columns)
     return ScanPath.MASKED if is_masked else ScanPath.WORKERS
 
 
-def is_native(plan: ScanPlan, native: NativeReader, columns: Sequence[DataField]) -> bool:
+def is_native(jvm: Jvm, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
     """Whether Spark's own reader can read these columns, with a deletion mask if the plan needs one."""
-    if is_narrow(plan) or not native.reads(plan, columns):
+    if is_narrow(plan) or not _reads(jvm, plan, columns):
         return False
-    return not plan.rows_to_mask or native.masks(plan, columns)
+    return not plan.rows_to_mask or can_mask(jvm, plan, columns)
+
+
+def _reads(jvm: Jvm, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
+    """Whether Spark's own reader can access the files of a plan and read these columns."""
+    return plan.is_native(columns) and reads(jvm, plan.stores, plan.table.file_io)
 
 
 def is_small(plan: ScanPlan) -> bool:
@@ -209,85 +357,75 @@ class ScanFactory:
         """Return the scan of a decision."""
         request, plan = decision.request, decision.plan
         if isinstance(plan, MetadataAggregates):
-            return self._from_metadata(decision, plan)
+            assert request.aggregation is not None
+            columns = answer_fields(request.aggregation, request.table.schema.fields)
+            return self._local(decision, columns, lambda: plan.rows)
         if request.aggregation is not None:
-            return self._partial_aggregates(decision, plan)
+            return self._partial_aggregates(decision, plan, request.aggregation)
         if request.counts_rows:
             return self._count(decision, plan)
         if decision.path is ScanPath.DRIVER:
-            return self._on_driver(decision, plan)
+            return self._local(decision, request.columns, lambda: _read(request, plan))
         return self._rows(decision, plan)
 
-    def _on_driver(self, decision: ScanDecision, plan: ScanPlan) -> LocalScanProxy:
-        request = decision.request
-        tasks, schema = read_tasks(request, plan), arrow_schema(request.columns)
-
-        def rows() -> pa.Table:
-            return pa.Table.from_batches([b.cast(schema) for task in tasks for b in task.batches()], schema)
-
-        return LocalScanProxy(self.session, request.columns, rows, decision.describe(), self.traits)
+    def _local(
+        self, decision: ScanDecision, columns: Sequence[DataField], rows: Callable[[], pa.Table]
+    ) -> LocalScanProxy:
+        return LocalScanProxy(self.session, columns, decision.describe(), rows, traits=self.traits)
 
     def _rows(self, decision: ScanDecision, plan: ScanPlan) -> PlannedScanProxy:
         """A scan whose tasks run on executors."""
-        request, what = decision.request, decision.describe()
-        structs = self.variants.structs if self.variants is not None else None
-        native_arguments = (self.session, request.columns, self.pushed, what, plan)
-        traits = self._with_bucketing(plan, request.names)
+        request, variants, traits = decision.request, self.variants, self.traits
+        if self.is_divisible:
+            traits = replace(traits, bucketing=bucketing_of(plan, request.names))
+        planned = (self.session, request.columns, decision.describe(), plan)
+        native = (*planned, self.pushed, variants.structs if variants is not None else {})
         if decision.path is ScanPath.NATIVE:
-            return NativeScanProxy(*native_arguments, structs, traits)
-        twin = None
-        if decision.path is ScanPath.MASKED:
-            twin = MaskedScanProxy(*native_arguments, request.predicate, structs, traits)
+            return NativeScanProxy(*native, traits=traits)
+        is_masked = decision.path is ScanPath.MASKED
+        twin = MaskedScanProxy(*native, request.predicate, traits=traits) if is_masked else None
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in read_tasks(request, plan)]
 
-        arguments = (self.session.jvm, partitions_of(plan), request.columns, what, plan)
-        if self.variants is not None and structs:
-            by_workers = PythonScanProxy(*arguments, None, partitions_of, traits)
-            return PlaceholderScanProxy(by_workers, twin, self.variants, traits)
-        return PythonScanProxy(*arguments, twin, partitions_of, traits)
+        if variants is not None and variants.structs:
+            whole = PythonScanProxy(*planned, partitions_of, traits=traits)
+            return PlaceholderScanProxy(*planned, whole, variants, traits=traits, native_twin=twin)
+        return PythonScanProxy(*planned, partitions_of, traits=traits, native_twin=twin)
 
-    def _with_bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> PlannedTraits:
-        return replace(self.traits, bucketing=bucketing_of(plan, columns)) if self.is_divisible else self.traits
-
-    def _partial_aggregates(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
+    def _partial_aggregates(
+        self, decision: ScanDecision, plan: ScanPlan, aggregation: PartialAggregation
+    ) -> PythonScanProxy:
         """A scan that returns partial aggregates, which Spark merges."""
-        request = decision.request
-        aggregation = request.aggregation
-        assert aggregation is not None
+        request, traits = decision.request, self.traits
+        fields = answer_fields(aggregation, request.table.schema.fields)
+        if {f.name for f in fields[len(aggregation.groups) :]}.isdisjoint(request.table.schema.names):
+            traits = replace(traits, bucketing=bucketing_of(plan, aggregation.groups))
 
         def partitions_of(plan: ScanPlan) -> list[list[AggregateTask]]:
             reads = (ReadTask(request.table, split, aggregation.columns, request.predicate) for split in plan.splits)
             return [[AggregateTask(read, aggregation)] for read in reads]
 
-        fields = answer_fields(aggregation, request.table.schema.fields)
-        traits = self.traits
-        if {f.name for f in fields[len(aggregation.groups) :]}.isdisjoint(request.table.schema.names):
-            traits = replace(traits, bucketing=bucketing_of(plan, aggregation.groups))
-        arguments = (self.session.jvm, partitions_of(plan), fields, decision.describe(), plan)
-        return PythonScanProxy(*arguments, None, partitions_of, traits)
+        return PythonScanProxy(self.session, fields, decision.describe(), plan, partitions_of, traits=traits)
 
     def _count(self, decision: ScanDecision, plan: ScanPlan) -> ScanInterface:
         """A scan that returns the number of rows."""
-        request, what, jvm = decision.request, decision.describe(), self.session.jvm
-        count = row_counter(jvm, request, plan)
-        if decision.path is ScanPath.WORKERS or count is None:
-            tasks = [[task] for task in count_tasks(request, plan)]
-            return PythonScanProxy(jvm, tasks, COUNT, what, plan, traits=self.traits)
-        counted = count
+        request = decision.request
+        count = row_counter(self.session.jvm, request, plan)
+        if decision.path is not ScanPath.WORKERS and count is not None:
+            return self._local(decision, COUNT, lambda: pa.table({COUNT[0].name: pa.array([count()], pa.int64())}))
 
-        def rows() -> pa.Table:
-            return pa.table({COUNT[0].name: pa.array([counted()], pa.int64())})
+        def partitions_of(plan: ScanPlan) -> list[list[CountTask]]:
+            return [[task] for task in count_tasks(request, plan)]
 
-        return LocalScanProxy(self.session, COUNT, rows, what, self.traits)
+        return PythonScanProxy(self.session, COUNT, decision.describe(), plan, partitions_of, traits=self.traits)
 
-    def _from_metadata(self, decision: ScanDecision, answer: MetadataAggregates) -> LocalScanProxy:
-        """A scan that returns metadata-only aggregates."""
-        aggregation = decision.request.aggregation
-        assert aggregation is not None
-        fields = answer_fields(aggregation, decision.request.table.schema.fields)
-        return LocalScanProxy(self.session, fields, lambda: answer.rows, decision.describe(), self.traits)
+
+def _read(request: ScanRequest, plan: ScanPlan) -> pa.Table:
+    """The rows of a request, read on the driver."""
+    schema = arrow_schema(request.columns)
+    batches = [b.cast(schema) for task in read_tasks(request, plan) for b in task.batches()]
+    return pa.Table.from_batches(batches, schema)
 
 
 def read_tasks(request: ScanRequest, plan: ScanPlan) -> list[ReadTask]:

@@ -30,7 +30,7 @@ from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
 from paimon_sql.spark.statement_rules.dataframe_writes import TableAsSelect
 from paimon_sql.spark.statement_rules.spark_commands import PaimonTableCommands
-from paimon_sql.spark.write.stream_sink import StreamWriteRule, TableLocation
+from paimon_sql.spark.write.proxies import StreamWriteRule, TableLocation
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -62,8 +62,8 @@ class AttachedSession:
         add_rules(
             session,
             [
-                DeletedRowFilter(session.jvm),
-                ExtractVariantsAbove(session.jvm),
+                DeletedRowFilter(session),
+                ExtractVariantsAbove(session),
                 StoragePartitioning(session),
                 StreamWriteRule(session, self._home),
                 TableAsSelect(self),
@@ -205,6 +205,8 @@ class CatalogsBuilder(Proxy):
         attach: called with a new session, these settings and its ``CatalogManager``.
     """
 
+    implements = ["scala.Function1"]
+
     MARK = "paimon-sql catalogs builder"
 
     def __init__(
@@ -223,9 +225,6 @@ class CatalogsBuilder(Proxy):
     def apply(self, session: ClassicSession) -> JavaObject:
         self._attach(session, self._catalogs, _manager_of(session.sessionState()))
         return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
-
-    class Java:
-        implements = ["scala.Function1"]
 
 
 def _manager_of(state: SessionState) -> CatalogManager:

@@ -43,6 +43,8 @@ Attach = Callable[[ClassicSession], AttachedSession]
 class ParserProxy(Proxy):
     """One session's parser in front of Spark's own."""
 
+    implements = [f"{CATALYST}.parser.ParserInterface"]
+
     MARK = "paimon-sql parser"
 
     def __init__(self, jvm: Jvm, attach: Attach, session: ClassicSession, delegate: JavaObject) -> None:
@@ -211,9 +213,6 @@ class ParserProxy(Proxy):
             return ()
         return tuple(attribute.name().lower() for attribute in self.jvm.items(plan.output()))
 
-    class Java:
-        implements = [f"{CATALYST}.parser.ParserInterface"]
-
 
 def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, ...]:
     """The partition columns of a table; empty if there is no such table, which Spark reports."""
@@ -244,6 +243,8 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
 class ParserBuilder(Proxy):
     """A function from a session and its parser to our parser, for ``SparkSessionExtensions.injectParser``."""
 
+    implements = ["scala.Function2"]
+
     MARK = "paimon-sql parser builder"
 
     def __init__(self, jvm: Jvm, attach: Attach) -> None:
@@ -255,9 +256,6 @@ class ParserBuilder(Proxy):
 
     def apply(self, session: ClassicSession, delegate: JavaObject) -> ParserProxy:
         return ParserProxy(self.jvm, self._attach, session, delegate)
-
-    class Java:
-        implements = ["scala.Function2"]
 
 
 def _quoted_system_table(text: str) -> str:

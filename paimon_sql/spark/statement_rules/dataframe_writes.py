@@ -1,7 +1,7 @@
 """Rules for writes of DataFrames: merged schemas, and the options of tables that a query creates or replaces.
 
 These are ``saveAsTable``, ``writeTo`` and ``save`` to a path; INSERT .. BY NAME is a carried statement
-(`row_level/insert.py`).
+(`row_level/schema_evolution.py`).
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class TableAsSelect(PlanRule):
     roots = frozenset((_CREATE, _REPLACE))
 
     def __init__(self, attached: Session) -> None:
-        super().__init__(attached.session.jvm)
+        super().__init__(attached.session)
         self._attached = attached
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:

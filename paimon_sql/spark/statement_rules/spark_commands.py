@@ -149,8 +149,7 @@ class PaimonTableCommands(PlanRule):
     roots = frozenset(COMMANDS)
 
     def __init__(self, session: JvmSession, shared: SessionCatalogProxy) -> None:
-        super().__init__(session.jvm)
-        self.session = session
+        super().__init__(session)
         self._shared = shared
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:

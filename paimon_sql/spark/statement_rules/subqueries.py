@@ -7,7 +7,6 @@ import json
 from paimon_sql.format.schema.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaList, JavaMethod, JavaObject
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.options.statement import ALSO_READ
@@ -151,11 +150,8 @@ class ShareSubqueryColumns(AnalysisRule):
         return replaced
 
     def _compiled_description(self) -> JavaMethod:
-        def compiled() -> JavaMethod:
-            compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _DESCRIBE), beside=_PLAN)
-            return self.jvm.static(_SUBQUERIES, "described")
-
-        return self.jvm.constant("looks for alike subqueries", compiled)
+        self.jvm.compiled_class(_SUBQUERIES, (_NAMES, _DESCRIBE), beside=_PLAN)
+        return self.jvm.static(_SUBQUERIES, "described")
 
     def _exchange(self, replacements: dict[LogicalPlan, LogicalPlan]) -> JavaObject:
         """The Java function that replaces the plans of scalar subqueries."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,22 +15,23 @@ import pyarrow.compute as pc
 from paimon_sql.catalog.table_types import AnyTable, writable
 from paimon_sql.format.layout.partitions import DEFAULT_NAME, DEFAULT_NAME_KEY, PartitionPaths
 from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.engines.spark import READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.connector.interfaces import PartitionInterface, TableInterface
+from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, PartitionInterface, TableInterface
 from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.conversion.rows import internal_rows, row_values
-from paimon_sql.spark.conversion.types import spark_struct, struct_json
+from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struct, struct_json, struct_of
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import v2_columns
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_values
 from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Or, Predicate, all_of
@@ -40,19 +41,17 @@ from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 
 
+@dataclass(eq=False)
 class SchemaTable(TableInterface):
     """A table of the catalog, of any kind, in one statement.
 
     Attributes:
         capability_names: the names of its ``TableCapability``.
+        table: the table.
     """
 
     capability_names: ClassVar[tuple[str, ...]]
-
-    def __init__(self, session: JvmSession, table: AnyTable) -> None:
-        super().__init__(session.jvm)
-        self.table = table
-        self.session = session
+    table: AnyTable
 
     def _is_like(self, other: SchemaTable) -> bool:
         mine, theirs = self.table, other.table
@@ -68,8 +67,8 @@ class SchemaTable(TableInterface):
         return self.table.name
 
     @cached_property
-    def _struct(self) -> str:
-        return json.dumps(spark_struct(self.table.schema.fields))
+    def _struct(self) -> StructJson:
+        return spark_struct(self.table.schema.fields)
 
     def schema(self) -> StructType:
         return self.jvm.struct(self._struct)
@@ -79,7 +78,7 @@ class SchemaTable(TableInterface):
 
     @cached_property
     def _columns(self) -> Sequence[JavaObject]:
-        return self.jvm.remember(f"columns {self._struct}", lambda: v2_columns(self.jvm, self.schema()))
+        return self.jvm.remember(f"columns {json.dumps(self._struct)}", lambda: v2_columns(self.jvm, self.schema()))
 
     def partitioning(self) -> Sequence[JavaObject]:
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
@@ -108,9 +107,7 @@ class SchemaTable(TableInterface):
 class PartitionManagement(PartitionInterface):
     """Partition methods of a table's proxy; a partition exists while it has live files."""
 
-    jvm: Jvm
     table: Table
-    session: JvmSession
 
     def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.schema.partition_fields
@@ -199,42 +196,46 @@ def truncate_table(table: Table, partitions: Predicate | None) -> None:
         operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))
 
 
-class ColumnScanBuilder(Proxy):
+@dataclass(eq=False)
+class ColumnScanBuilder(SessionProxy):
     """Builder of the scan of some columns.
 
-    Args:
-        jvm: the JVM.
+    Attributes:
         fields: all columns.
-        spare: the column to read for a query that needs none: batches without columns would lose the number of rows.
     """
 
-    def __init__(self, jvm: Jvm, fields: Sequence[DataField], spare: DataField) -> None:
-        super().__init__(jvm)
-        self._fields = self._columns = tuple(fields)
-        self._spare = spare
+    implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
+    fields: tuple[DataField, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._columns = self.fields
+
+    @property
+    def _spare(self) -> DataField:
+        """The column to read for a query that needs none: batches without columns would lose the number of rows."""
+        return self.fields[0]
 
     def pruneColumns(self, struct: StructType) -> None:
-        known = {f.name: f for f in self._fields}
+        known = {f.name: f for f in self.fields}
         self._columns = tuple(known[f["name"]] for f in struct_json(struct)["fields"]) or (self._spare,)
 
-    class Java:
-        implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
 
-
+@dataclass(eq=False)
 class FilteredScanBuilder(ColumnScanBuilder):
-    """Builder of a scan that uses filters to read less; Spark evaluates all of them again.
+    """Builder of a scan that uses filters to read less; Spark evaluates all of them again."""
 
-    Args:
-        jvm: the JVM.
-        fields: all columns.
-        spare: see `ColumnScanBuilder`.
-        filtered: the columns on which filters are used.
-    """
+    implements = [*ColumnScanBuilder.implements, CATALYST_FILTERS]
+    _predicates: list[Predicate] = field(default_factory=list, init=False)
 
-    def __init__(self, jvm: Jvm, fields: Sequence[DataField], spare: DataField, filtered: Iterable[DataField]) -> None:
-        super().__init__(jvm, fields, spare)
-        self._types = {f.name: f.type for f in filtered}
-        self._predicates: list[Predicate] = []
+    @property
+    def _filtered(self) -> Sequence[DataField]:
+        """The columns on which filters are used."""
+        return self.fields
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self._columns)
 
     @property
     def _predicate(self) -> Predicate | None:
@@ -242,18 +243,58 @@ class FilteredScanBuilder(ColumnScanBuilder):
         return all_of(self._predicates)
 
     def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
-        found = translate_all(expression_text(self.jvm, expressions), self._types)
+        found = translate_all(expression_text(self.jvm, expressions), {f.name: f.type for f in self._filtered})
         self._predicates += [p for p in found if p is not None]
         return expressions
 
     def pushedFilters(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
-    class Java:
-        implements = [
-            *ColumnScanBuilder.Java.implements,
-            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
-        ]
+
+class ScanBuilder(Protocol):
+    """The common methods of scan builders."""
+
+    session: JvmSession
+
+    def pruneColumns(self, struct: StructType) -> None:
+        """Set the columns to read."""
+
+    def build(self) -> object:
+        """The scan."""
+
+
+def under_push_down(builder: ScanBuilder, options: TableOptions, columns: Sequence[DataField]) -> ScanBuilder:
+    """A scan builder by a read's options: the builder itself, or one without push-down.
+
+    Args:
+        builder: a new builder.
+        options: the options of the read.
+        columns: the table's columns, all of which a scan without push-down reads.
+    """
+    if options.get(READ_PUSH_DOWN_ENABLED):
+        return builder
+    return PlainScanBuilderProxy(builder.session, builder, spark_struct(columns)["fields"])
+
+
+@dataclass(eq=False)
+class PlainScanBuilderProxy(SessionProxy):
+    """Builder of a scan of all rows and columns: Spark can push no predicate, limit, order or aggregate into it.
+
+    It is that of reads without push-down (``read.push-down.enabled`` = ``false``): Spark computes the rest. Metadata
+    columns are read if a query names them.
+    """
+
+    implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]
+    builder: ScanBuilder
+    own: Sequence[FieldJson]
+
+    def pruneColumns(self, struct: StructType) -> None:
+        names = {f["name"] for f in self.own}
+        hidden = [f for f in struct_json(struct)["fields"] if f["name"] not in names]
+        self.builder.pruneColumns(self.jvm.struct(struct_of([*self.own, *hidden])))
+
+    def build(self) -> object:
+        return self.builder.build()
 
 
 class ReadOnlyTable(TableInterface):
@@ -295,4 +336,4 @@ class ReadOnlyTable(TableInterface):
     def _struct(self) -> StructType:
         # Columns of the Java connector's system tables have no comments, and tools compare schemas.
         struct = spark_struct(replace(f, description=None) for f in self.fields())
-        return self.jvm.struct(json.dumps(struct))
+        return self.jvm.struct(struct)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from paimon_sql.errors import UnsupportedError
@@ -14,15 +14,12 @@ from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.connector import ChangelogRange, ConnectorExpression, StringMap
 from paimon_sql.spark.java.objects import JavaObject, Optional
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options.statement import read_options, with_read_options
-from paimon_sql.spark.scan.path import describe
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.scan.request import split_size
-from paimon_sql.spark.tables.base import FilteredScanBuilder
+from paimon_sql.spark.scan.path import describe, split_size
+from paimon_sql.spark.scan.proxies.planned import PythonScanProxy
+from paimon_sql.spark.tables.base import FilteredScanBuilder, ScanBuilder, under_push_down
 from paimon_sql.storage.read.metadata_columns import is_tracked
 from paimon_sql.storage.read.task import CHANGE_FIELDS, CommitTask
 from paimon_sql.storage.scan.changes.plan import plan_commits, rewrites_rows
@@ -40,16 +37,16 @@ _SPARK_OPTIONS = frozenset(
 """The options of a query of changes that Spark evaluates."""
 
 
-class ChangelogProxy(Proxy):
+@dataclass(eq=False)
+class ChangelogProxy(SessionProxy):
     """The changes of a table between two commits as Spark's ``Changelog``.
 
     The primary key identifies a row, or its row id if the table tracks rows; other tables have no identity of rows.
     """
 
-    def __init__(self, jvm: Jvm, table: Table, commits: range) -> None:
-        super().__init__(jvm)
-        self.table = table
-        self.commits = commits
+    implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
+    table: Table
+    commits: range
 
     def name(self) -> str:
         return self.table.name
@@ -58,7 +55,7 @@ class ChangelogProxy(Proxy):
         return f"the changes of {self.table.name}"
 
     def columns(self) -> Sequence[JavaObject]:
-        return v2_columns(self.jvm, self.jvm.struct(json.dumps(spark_struct(self._fields))))
+        return v2_columns(self.jvm, self.jvm.struct(spark_struct(self._fields)))
 
     @cached_property
     def _fields(self) -> tuple[DataField, ...]:
@@ -88,31 +85,34 @@ class ChangelogProxy(Proxy):
             raise UnsupportedError(f"{self.table.name} has no row versions.", remedy="Enable 'row-tracking.enabled'.")
         return reference_to(self.jvm, SEQUENCE_NUMBER.name)
 
-    def newScanBuilder(self, options: StringMap) -> Proxy:
-        builder = ChangesBuilderProxy(self.jvm, self.table, self.commits, self._fields)
-        return under_push_down(self.jvm, self.table.options, builder, self._fields)
-
-    class Java:
-        implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
+    def newScanBuilder(self, options: StringMap) -> ScanBuilder:
+        builder = ChangesBuilderProxy(self.session, self._fields, self.table, self.commits)
+        return under_push_down(builder, self.table.options, self._fields)
 
 
+@dataclass(eq=False)
 class ChangesBuilderProxy(FilteredScanBuilder):
     """Builder of the scan of changes."""
 
-    def __init__(self, jvm: Jvm, table: Table, commits: range, fields: tuple[DataField, ...]) -> None:
-        super().__init__(jvm, fields, CHANGE_FIELDS[0], table.schema.fields)
-        self._table = table
-        self._commits = commits
+    table: Table
+    commits: range
+
+    @property
+    def _spare(self) -> DataField:
+        return CHANGE_FIELDS[0]
+
+    @property
+    def _filtered(self) -> Sequence[DataField]:
+        return self.table.schema.fields
 
     def build(self) -> PythonScanProxy:
-        predicate, names = self._predicate, tuple(f.name for f in self._columns)
-        size = split_size(self.jvm, self._table).target
-        changes, metrics = plan_commits(self._table, self._commits, predicate, size)
-        plan = ScanPlan(self._table, None, [change.split for change in changes], metrics)
-        tasks = [[CommitTask(self._table, change, names, predicate)] for change in changes]
-        ends = f"commits {self._commits.start} to {self._commits.stop - 1}" if self._commits else "no commits"
-        what = describe(self._table, plan, predicate).replace("no snapshot", ends, 1)
-        return PythonScanProxy(self.jvm, tasks, self._columns, what, plan)
+        table, commits, predicate, names = self.table, self.commits, self._predicate, self._names
+        changes, metrics = plan_commits(table, commits, predicate, split_size(self.jvm, table).target)
+        plan = ScanPlan(table, None, [change.split for change in changes], metrics)
+        tasks = [[CommitTask(table, change, names, predicate)] for change in changes]
+        ends = f"commits {commits.start} to {commits.stop - 1}" if commits else "no commits"
+        what = describe(table, plan, predicate).replace("no snapshot", ends, 1)
+        return PythonScanProxy(self.session, self._columns, what, plan, lambda plan: tasks)
 
 
 def load_changelog(session: JvmSession, table: Table, context: JavaObject, options: StringMap) -> ChangelogProxy:
@@ -139,7 +139,7 @@ def load_changelog(session: JvmSession, table: Table, context: JavaObject, optio
             " which cannot be distinguished without row ids.",
             remedy="Use WITH ('deduplicationMode' = 'none') to read them, or enable 'row-tracking.enabled'.",
         )
-    return ChangelogProxy(session.jvm, table, commits)
+    return ChangelogProxy(session, table, commits)
 
 
 def _bounds(changes: ChangelogRange) -> tuple[Bound | None, Bound | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
@@ -12,20 +13,22 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.spark.conversion.references import hidden_columns
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.options.statement import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
-from paimon_sql.spark.scan.path import describe
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.scan.request import split_size
-from paimon_sql.spark.tables.base import ColumnScanBuilder, PartitionManagement, SchemaTable
-from paimon_sql.spark.write.builder import WriteBuilderProxy
+from paimon_sql.spark.scan.path import describe, split_size
+from paimon_sql.spark.scan.proxies.planned import PythonScanProxy
+from paimon_sql.spark.tables.base import (
+    ColumnScanBuilder,
+    PartitionManagement,
+    ScanBuilder,
+    SchemaTable,
+    under_push_down,
+)
+from paimon_sql.spark.write.proxies import WriteProxy
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.query_auth import QueryAuthTask, check_query_auth
-from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.read_state import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -38,15 +41,16 @@ class _Unknown(Enum):
     UNDETERMINED = 2
 
 
+@dataclass(eq=False)
 class TableProxy(SchemaTable, PartitionManagement):
     """A table, or one of its branches, in one statement.
 
-    Args:
-        session: the session.
-        table: the table.
+    Attributes:
         written: the target of writes: the newest state, even if reads time travel because Spark did not announce a
             write when it loaded the table; by default the table itself.
     """
+
+    implements = [*PartitionManagement.implements, f"{CATALOG}.SupportsMetadataColumns"]
 
     capability_names: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
@@ -54,10 +58,11 @@ class TableProxy(SchemaTable, PartitionManagement):
     )
     table: Table
 
-    def __init__(self, session: JvmSession, table: Table, written: Table | None = None) -> None:
-        super().__init__(session, table)
-        self.written = written or table
-        self._planned: Snapshot | _Unknown | None = _Unknown.NOT_PLANNED
+    _planned: Snapshot | _Unknown | None = field(default=_Unknown.NOT_PLANNED, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.written = self.table
 
     def _is_like(self, other: SchemaTable) -> bool:
         # The plan of the other table may be cached; it must have the snapshot that this table would read now.
@@ -101,17 +106,17 @@ class TableProxy(SchemaTable, PartitionManagement):
         """Let the scans that Spark will request read another state of the table."""
         self.table = table
 
-    def newScanBuilder(self, options: StringMap) -> Proxy:
+    def newScanBuilder(self, options: StringMap) -> ScanBuilder:
         seen = self.table.reopened() if self.is_planned else self.table
         table = with_read_options(self.session, seen, read_options(self.jvm, options))
         builder = ScanBuilderProxy(self.session, table, self._note, also_read(options))
-        return under_push_down(self.jvm, table.options, builder, table.schema.fields)
+        return under_push_down(builder, table.options, table.schema.fields)
 
     def _note(self, snapshot: Snapshot | None) -> None:
         self._planned = snapshot
 
-    def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.session, writable(self._newest()), info, self.qualified_name)
+    def newWriteBuilder(self, info: WriteInfo) -> WriteProxy:
+        return WriteProxy(self.session, writable(self._newest()), info, self.qualified_name)
 
     def _newest(self) -> Table:
         """Return the target of a write; its columns must be those against which Spark validated the rows."""
@@ -122,15 +127,6 @@ class TableProxy(SchemaTable, PartitionManagement):
                 remedy="Leave the option out of the write, or RESET it in the session.",
             )
         return self.written
-
-    class Java:
-        implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.SupportsAtomicPartitionManagement",
-            f"{CATALOG}.TruncatableTable",
-            f"{CATALOG}.SupportsMetadataColumns",
-        ]
 
 
 class QueryAuthTableProxy(TableProxy):
@@ -146,29 +142,30 @@ class QueryAuthTableProxy(TableProxy):
     def metadataColumns(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
 
-    def newScanBuilder(self, options: StringMap) -> Proxy:
+    def newScanBuilder(self, options: StringMap) -> ScanBuilder:
         table = with_read_options(self.session, self.table, read_options(self.jvm, options))
-        return QueryAuthScanBuilder(self.jvm, table, self._note)
+        return QueryAuthScanBuilder(self.session, table.schema.fields, table, self._note)
 
 
+@dataclass(eq=False)
 class QueryAuthScanBuilder(ColumnScanBuilder):
     """Builder of the scan of a table with query authorization.
 
     Predicates, aggregates, limits and orders are not pushed down: all of them would leak values hidden from the reader.
     """
 
-    def __init__(self, jvm: Jvm, table: Table, note: Callable[[Snapshot | None], None]) -> None:
-        super().__init__(jvm, table.schema.fields, table.schema.fields[0])
-        self._table = table
-        self._note = note
+    table: Table
+    note: Callable[[Snapshot | None], None]
 
     def build(self) -> PythonScanProxy:
-        table, names = self._table, tuple(f.name for f in self._columns)
+        table, names = self.table, tuple(f.name for f in self._columns)
         assert table.query_auth is not None
         rights = table.query_auth.authorize(names)
         check_query_auth(table, rights)
-        parallelism = self.jvm.context.defaultParallelism
-        plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))
-        self._note(plan.snapshot)
-        tasks = [QueryAuthTask(table, split, names, rights) for split in plan.splits]
-        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, describe(table, plan, None), plan)
+        plan = plan_scan(table, parallelism=self.jvm.parallelism, split_size=split_size(self.jvm, table))
+        self.note(plan.snapshot)
+
+        def partitions_of(plan: ScanPlan) -> list[list[QueryAuthTask]]:
+            return [[QueryAuthTask(table, split, names, rights)] for split in plan.splits]
+
+        return PythonScanProxy(self.session, self._columns, describe(table, plan, None), plan, partitions_of)

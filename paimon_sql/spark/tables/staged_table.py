@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from pyspark.sql import DataFrame
@@ -19,23 +19,18 @@ from paimon_sql.catalog.iceberg.tables import shown_again, withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import CommitUnknownError, PaimonError, UnsupportedError
-from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.connector import WriteInfo
-from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CATALOG
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.spark.write.builder import V1WriteProxy, WriteBuilderProxy
-from paimon_sql.spark.write.job import write_rows
-from paimon_sql.spark.write.request import WriteRequest
+from paimon_sql.spark.write.job import WriteRequest, write_rows
+from paimon_sql.spark.write.proxies import WriteProxy
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.operations.replace_table import replace_table
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Overwrite, changed_table, is_same_table
 from paimon_sql.storage.table.table import Table
@@ -99,29 +94,35 @@ class Successor:
             ) from error
 
 
+@dataclass(eq=False)
 class StagedTableProxy(TableProxy):
     """A table whose statement is not committed yet; subclasses implement the commit.
 
-    Class attributes:
+    Attributes:
+        catalog: the table's catalog.
+        identifier: its name.
         overwrite: the rows to replace; None appends.
     """
 
+    implements = [*TableProxy.implements, f"{CATALOG}.StagedTable"]
+
     overwrite: ClassVar[Overwrite | None] = None
 
-    def __init__(self, session: JvmSession, table: Table, catalog: Catalog, identifier: Identifier) -> None:
-        super().__init__(session, table)
-        self.catalog = catalog
-        self.identifier = identifier
-        self.transaction = Transaction(table)
-        self.messages: list[CommitMessage] = []
+    catalog: Catalog
+    identifier: Identifier
+    messages: list[CommitMessage] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.transaction = Transaction(self.table)
 
     def _is_like(self, other: SchemaTable) -> bool:
         return False
 
-    def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
-        builder = StagedWriteBuilder(self, info)
-        self.transaction = Transaction(builder.request.table)  # the options of the write apply to its commit
-        return builder
+    def newWriteBuilder(self, info: WriteInfo) -> WriteProxy:
+        write = StagedWriteProxy(self, info)
+        self.transaction = Transaction(write.request.table)  # the options of the write apply to its commit
+        return write
 
     def write(self, rows: DataFrame) -> None:
         """Write rows to staged files."""
@@ -138,44 +139,29 @@ class StagedTableProxy(TableProxy):
         compacted = compact_due(self.transaction.table, self.messages, SparkExecutor(self.jvm), self.overwrite)
         return [*self.messages, *self.transaction.staged.own(compacted)]
 
-    class Java:
-        implements = [*TableProxy.Java.implements, f"{CATALOG}.StagedTable"]
 
-
+@dataclass(eq=False)
 class CreatedTableProxy(StagedTableProxy):
     """A table that this statement has created, and drops if the statement fails.
 
-    Args:
-        session: the session.
-        table: the table.
-        catalog: the table's catalog.
-        identifier: its name.
+    Attributes:
         successor: replaces another table by this one after the rows are committed.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        table: Table,
-        catalog: Catalog,
-        identifier: Identifier,
-        successor: Successor | None = None,
-    ) -> None:
-        super().__init__(session, table, catalog, identifier)
-        self._successor = successor
+    successor: Successor | None
 
     def commitStagedChanges(self) -> None:
         with self.transaction:
             if self.messages:
                 operations.append(self.transaction, self.all_messages())
-        if self._successor is not None:
-            self._successor.commit()
+        if self.successor is not None:
+            self.successor.commit()
             cached_tables.renew(self.session)
 
     def abortStagedChanges(self) -> None:
         super().abortStagedChanges()
-        if self._successor is not None:
-            self._successor.abort()
+        if self.successor is not None:
+            self.successor.abort()
             return
         table = self.transaction.table
         # Concurrent writers may have committed rows, or a commit with unknown outcome may have succeeded.
@@ -183,68 +169,36 @@ class CreatedTableProxy(StagedTableProxy):
             self.catalog.drop_table(self.identifier)
 
 
+@dataclass(eq=False)
 class ReplacedTableProxy(StagedTableProxy):
     """A table whose definition and rows are replaced; readers see no change before the commit.
 
-    Args:
-        session: the session.
+    Attributes:
         old: the existing table.
-        schema: its new definition, as of a new table.
-        catalog: the table's catalog.
-        identifier: its name.
-
-    Raises:
-        InvalidSchemaError: the partition columns change.
     """
 
     overwrite = Overwrite()
-
-    def __init__(
-        self, session: JvmSession, old: Table, schema: TableSchema, catalog: Catalog, identifier: Identifier
-    ) -> None:
-        super().__init__(session, replace(old, schema=replacement(old, schema)), catalog, identifier)
-        self._old = old
+    old: Table
 
     def commitStagedChanges(self) -> None:
         with self.transaction:
-            replace_table(self.transaction, self._old, self.all_messages())
+            replace_table(self.transaction, self.old, self.all_messages())
         cached_tables.renew(self.session)
 
 
-class StagedWriteBuilder(WriteBuilderProxy):
-    """Builder of the write into a staged table."""
+class StagedWriteProxy(WriteProxy):
+    """A write into a staged table: to files that its statement commits."""
 
     def __init__(self, target: StagedTableProxy, info: WriteInfo) -> None:
         super().__init__(target.session, target.table, info)
         self._target = target
 
     def build(self) -> StagedWriteProxy:
-        return StagedWriteProxy(self._target, self.request.table)
+        self.request = WriteRequest(self.request.table, self._target.overwrite)
+        return self
 
-
-class StagedWriteProxy(V1WriteProxy):
-    """A write to staged files, which the statement commits."""
-
-    def __init__(self, target: StagedTableProxy, table: Table) -> None:
-        super().__init__(target.session, WriteRequest(table, target.overwrite))
-        self._target = target
-
-    def toInsertableRelation(self) -> Proxy:
-        return StagedInsertableProxy(self._target)
-
-
-class StagedInsertableProxy(Proxy):
-    """The relation into which Spark inserts the rows."""
-
-    def __init__(self, target: StagedTableProxy) -> None:
-        super().__init__(target.jvm)
-        self._target = target
-
-    def insert(self, frame: Dataset, overwrite: bool) -> None:
-        self._target.write(DataFrame(frame, self._target.session.python))
-
-    class Java:
-        implements = ["org.apache.spark.sql.sources.InsertableRelation"]
+    def _write(self, rows: DataFrame) -> None:
+        self._target.write(rows)
 
 
 def _has_rows(table: Table) -> bool:
@@ -255,29 +209,16 @@ def _has_rows(table: Table) -> bool:
         return True
 
 
+@dataclass(eq=False)
 class ServerReplacedTableProxy(StagedTableProxy):
     """A table whose definition the server replaces, and this statement its rows.
 
     The server truncates the table and sets the new definition, then the rows are committed: between these two steps
-    readers see an empty table. Earlier snapshots stay readable.
-
-    Args:
-        session: the session.
-        old: the existing table.
-        schema: its new definition, as of a new table.
-        catalog: the table's catalog.
-        identifier: its name.
+    readers see an empty table. Earlier snapshots stay readable. Files are written before the server replaces the
+    schema, so the table has the schema that is expected, with its id.
     """
 
     overwrite = Overwrite()
-
-    def __init__(
-        self, session: JvmSession, old: Table, schema: TableSchema, catalog: Catalog, identifier: Identifier
-    ) -> None:
-        # Files are written before the server replaces the schema, so they need its expected id.
-        expected = replace(schema, id=old.schema.id + 1)
-        super().__init__(session, replace(old, schema=expected), catalog, identifier)
-        self._expected = expected
 
     def commitStagedChanges(self) -> None:
         with self.transaction:
@@ -289,14 +230,14 @@ class ServerReplacedTableProxy(StagedTableProxy):
         cached_tables.renew(self.session)
 
     def _replace(self) -> None:
-        self.catalog.replace_table(self.identifier, self._expected)
+        self.catalog.replace_table(self.identifier, self.table.schema)
         schema = self.catalog.table(self.identifier).schema
-        if schema.id < self._expected.id:
+        if schema.id < self.table.schema.id:
             raise UnsupportedError(
                 f"{self.table.name} was not replaced: the catalog's server does not support it.",
                 remedy="DROP the table and CREATE it again.",
             )
-        if (schema.id, schema.fields) != (self._expected.id, self._expected.fields) and self.messages:
+        if (schema.id, schema.fields) != (self.table.schema.id, self.table.schema.fields) and self.messages:
             raise self._rows_lost("its definition was changed concurrently")
 
     def _fill(self, messages: Sequence[CommitMessage]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -17,17 +16,25 @@ from paimon_sql.spark.tables.staged_table import CreatedTableProxy, ReplacedTabl
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import replacement
 from paimon_sql.storage.operations.replace_table import keeps_history
+from paimon_sql.storage.operations.replace_table import replacement as replaced_schema
 from paimon_sql.storage.table.table import Table
 
 
-class SparkTable(ABC):
-    """A table of one type in a session."""
+@dataclass(frozen=True)
+class TableWithSnapshots:
+    """A table with snapshots; ``written`` is the state that writes change, by default the table itself."""
 
-    @abstractmethod
+    session: JvmSession
+    table: Table
+    written: Table | None = None
+
     def proxy(self, *, writes: bool = False) -> SchemaTable:
         """The proxy of the table (Spark: ``Table``); ``writes`` if the statement writes into it."""
+        kind = TableProxy if self.table.query_auth is None else QueryAuthTableProxy
+        proxy = kind(self.session, self.table)
+        proxy.written = self.written or self.table
+        return proxy
 
-    @abstractmethod
     def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:
         """The proxy of a table that its statement has created and will fill (Spark: ``StagedTable``).
 
@@ -36,45 +43,25 @@ class SparkTable(ABC):
             identifier: its name.
             successor: replaces another table by this one after the rows are written.
         """
+        return CreatedTableProxy(self.session, self.table, catalog, identifier, successor)
 
-    @abstractmethod
     def keeps_history(self, schema: TableSchema) -> bool:
         """Whether the table keeps its history if its definition is replaced by a schema of the same type."""
+        return keeps_history(self.table.schema, schema)
 
-    @abstractmethod
     def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
         """The proxy of the table whose definition and rows its statement replaces (Spark: ``StagedTable``).
 
         Raises:
             InvalidInputError: the table cannot have that definition.
         """
+        table = replace(self.table, schema=replaced_schema(self.table, schema))
+        return ReplacedTableProxy(self.session, table, catalog, identifier, self.table)
 
 
 @dataclass(frozen=True)
-class TableWithSnapshots(SparkTable):
-    """A table with snapshots; ``written`` is the state that writes change, by default the table itself."""
-
-    session: JvmSession
-    table: Table
-    written: Table | None = None
-
-    def proxy(self, *, writes: bool = False) -> SchemaTable:
-        kind = TableProxy if self.table.query_auth is None else QueryAuthTableProxy
-        return kind(self.session, self.table, self.written)
-
-    def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:
-        return CreatedTableProxy(self.session, self.table, catalog, identifier, successor)
-
-    def keeps_history(self, schema: TableSchema) -> bool:
-        return keeps_history(self.table.schema, schema)
-
-    def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return ReplacedTableProxy(self.session, self.table, schema, catalog, identifier)
-
-
-@dataclass(frozen=True)
-class PlainFiles(SparkTable):
-    """A format table."""
+class PlainFiles:
+    """A format table; see `TableWithSnapshots`."""
 
     session: JvmSession
     table: FormatTable
@@ -89,9 +76,9 @@ class PlainFiles(SparkTable):
         return True
 
     def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
-        return ReplacedFormatTable(self.session, self.table, replacement(self.table, schema, catalog.options))
+        return ReplacedFormatTable(self.session, replacement(self.table, schema, catalog.options), self.table)
 
 
-def in_spark(session: JvmSession, table: AnyTable) -> SparkTable:
+def in_spark(session: JvmSession, table: AnyTable) -> TableWithSnapshots | PlainFiles:
     """The table in a session."""
     return PlainFiles(session, table) if isinstance(table, FormatTable) else TableWithSnapshots(session, table)

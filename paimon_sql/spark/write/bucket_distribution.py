@@ -6,7 +6,7 @@ the table, and to be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
 from paimon_sql.spark.conversion.rows import cast_back
 from paimon_sql.spark.execution.distribute import map_in_arrow
 from paimon_sql.spark.execution.executor import hide_traceback
+from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.columns.defaults import default_scalars, fill_defaults
 from paimon_sql.storage.table.partitions import conform_batch
 from paimon_sql.storage.write.buckets.assignment.relocation import (
@@ -37,6 +38,11 @@ from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
 from paimon_sql.storage.write.clustering.clustering import ClusteredWriteTask, row_layout
 from paimon_sql.storage.write.distribution import Numbers, Places, Relocate, merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
+
+_ORDER = "_ORDER"
+_LOCATIONS = StructType(
+    [StructField(KEY, BinaryType()), StructField(OLD_PARTITION, BinaryType()), StructField(OLD_BUCKET, IntegerType())]
+)
 
 
 @dataclass(frozen=True)
@@ -71,18 +77,11 @@ class DistributedFrame:
         def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             types: dict[str, pa.DataType] = {}
 
-            def recorded() -> Iterator[pa.RecordBatch]:
-                for batch in batches:
-                    types.update({f.name: f.type for f in batch.schema})
-                    yield batch
-
             with hide_traceback():
-                for rows in merged_locally(task.table, task.prepared(recorded())):
+                for rows in merged_locally(task.table, task.prepared(_recorded(batches, types))):
                     yield cast_back(rows.select([*names, VALUE_KIND.name]), types)
 
-        fields = [StructField(f.name, f.dataType) for f in (self.frame.schema[name] for name in names)]
-        struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType())])
-        return replace(self, frame=map_in_arrow(self.frame, merge, struct))
+        return replace(self, frame=map_in_arrow(self.frame, merge, self._struct()))
 
     def exchanged(
         self, tasks: int, columns: Sequence[str], owners: Callable[[pa.RecordBatch], Numbers]
@@ -98,11 +97,35 @@ class DistributedFrame:
                 yield pa.array(assign(conform(batch if isinstance(batch, tuple) else (batch,))))
 
         # An assigner has state, so Spark must not call it twice for a row.
-        bucket = arrow_udf(bucket_of, "int").asNondeterministic()(*(col(quoted(name)) for name in columns))
+        bucket = arrow_udf(bucket_of, "int").asNondeterministic()(*(col(quote_name(name)) for name in columns))
         return replace(self, frame=self.frame.withColumn(BUCKET.name, bucket))
 
     def relocated(self, places: Sequence[Places], relocate: Relocate) -> DistributedFrame:
-        return replace(self, frame=relocated(self.task, self.frame, places, relocate))
+        """The rows with their kinds and the partitions to write them to; their buckets are in ``_BUCKET``.
+
+        Args:
+            places: read the locations of existing keys.
+            relocate: relocates the rows of an assigner partition.
+        """
+        task, frame, schema = self.task, self.frame, self.task.table.schema
+        count = assigner_count(task.table, self.parallelism)
+        key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
+        keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
+        if places:
+            keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
+            keys = keyed.select(KEY).distinct()
+            keyed = keyed.join(_key_locations(places, frame).join(keys, KEY, "left_semi"), KEY, "left")
+        else:
+            keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _LOCATIONS.fields[1:]))
+        by_key = keyed.repartitionById(count, pmod(spark_hash(col(KEY)), lit(count))).sortWithinPartitions(KEY, _ORDER)
+        struct = self._struct(StructField(BUCKET.name, IntegerType()))
+        return replace(self, frame=map_in_arrow(by_key, _relocator(task, relocate, count), struct))
+
+    def _struct(self, *more: StructField) -> StructType:
+        """The table's columns and the row kind."""
+        # Old partition values may be NULL even if no new row's are; a non-nullable column would turn NULL into a value.
+        fields = [StructField(name, self.frame.schema[name].dataType) for name in self.task.table.schema.names]
+        return StructType([*fields, StructField(VALUE_KIND.name, ByteType()), *more])
 
 
 def distributed(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
@@ -123,7 +146,7 @@ def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
     """
     if not isinstance(task, ClusteredWriteTask) or not row_layout(task.layout.strategy).has_ranges:
         return frame
-    return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
+    return frame.repartitionByRange(*(col(quote_name(name)) for name in task.layout.columns))
 
 
 def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
@@ -132,7 +155,7 @@ def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
     is_disabled = task.table.options.get(PARTITION_SINK_STRATEGY) == "NONE"
     if is_disabled or not schema.partition_keys or not bucket_mode(schema).is_shared:
         return frame
-    return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
+    return frame.repartition(*(col(quote_name(name)) for name in schema.partition_keys))
 
 
 def column_of(
@@ -144,7 +167,7 @@ def column_of(
     def evaluate(*columns: pa.Array) -> pa.Array:
         return function(conform(columns))
 
-    return arrow_udf(evaluate, spark_type)(*(col(quoted(n)) for n in names))
+    return arrow_udf(evaluate, spark_type)(*(col(quote_name(n)) for n in names))
 
 
 def conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[pa.Array]], pa.RecordBatch]:
@@ -160,43 +183,6 @@ def conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[p
     return conform
 
 
-def quoted(name: str) -> str:
-    """A column's name quoted for Spark."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-_ORDER = "_ORDER"
-_LOCATIONS = StructType(
-    [StructField(KEY, BinaryType()), StructField(OLD_PARTITION, BinaryType()), StructField(OLD_BUCKET, IntegerType())]
-)
-
-
-def relocated(task: WriteTask, frame: DataFrame, places: Sequence[Places], relocate: Relocate) -> DataFrame:
-    """The rows with their kinds and the partitions to write them to; their buckets are in ``_BUCKET``.
-
-    Args:
-        task: the write.
-        frame: the rows, with the table's column names, optionally followed by the row kind.
-        places: read the locations of existing keys.
-        relocate: relocates the rows of an assigner partition.
-    """
-    schema = task.table.schema
-    count = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
-    key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
-    keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
-    if places:
-        keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
-        keys = keyed.select(KEY).distinct()
-        keyed = keyed.join(_key_locations(places, frame).join(keys, KEY, "left_semi"), KEY, "left")
-    else:
-        keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _LOCATIONS.fields[1:]))
-    by_key = keyed.repartitionById(count, pmod(spark_hash(col(KEY)), lit(count))).sortWithinPartitions(KEY, _ORDER)
-    # Old partition values may be NULL even if no new row's are; a non-nullable column would turn NULL into a value.
-    fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in schema.names)]
-    struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
-    return map_in_arrow(by_key, _relocator(task, relocate, count), struct)
-
-
 def _key_locations(places: Sequence[Places], frame: DataFrame) -> DataFrame:
     """All keys of the table with their partitions and buckets."""
 
@@ -209,6 +195,13 @@ def _key_locations(places: Sequence[Places], frame: DataFrame) -> DataFrame:
     return numbers.mapInArrow(read, _LOCATIONS)
 
 
+def _recorded(batches: Iterable[pa.RecordBatch], types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    """The batches; the types of their columns are added to `types`."""
+    for batch in batches:
+        types.update({f.name: f.type for f in batch.schema})
+        yield batch
+
+
 def _relocator(
     task: WriteTask, relocate: Relocate, assigners: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -219,8 +212,7 @@ def _relocator(
         types: dict[str, pa.DataType] = {}
 
         def prepared() -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                types.update({f.name: f.type for f in batch.schema})
+            for batch in _recorded(batches, types):
                 names = [n for n in (*schema.names, VALUE_KIND.name) if n in types]
                 (rows,) = task.prepared([batch.select(names)])
                 for field in KEY_LOCATION_SCHEMA:

@@ -1,10 +1,11 @@
-"""Write job: few rows are written on the driver, many by workers that each own their buckets."""
+"""Write request and job: few rows are written on the driver, many by workers that each own their buckets."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from pyspark.sql import DataFrame
 
@@ -16,7 +17,6 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
-from paimon_sql.spark.write.request import WritePath
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import compact_due
@@ -24,12 +24,44 @@ from paimon_sql.storage.operations import operations
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.plan import describe_write, plan_write
 from paimon_sql.storage.write.task import WriteTask
 
 LOG = logging.getLogger("paimon_sql.writes")
 """Logs the writers of each statement on level DEBUG."""
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
+
+
+class WritePath(Enum):
+    """The writers of a statement's rows."""
+
+    DRIVER = "the driver"
+    ONE_TASK = "one task"
+    TASKS = "tasks that own their buckets"
+
+
+@dataclass(frozen=True)
+class WriteRequest:
+    """A request of Spark to a write (Spark: ``WriteBuilder`` and its mixins); EXPLAIN prints it.
+
+    Attributes:
+        table: the table with the options of the write.
+        overwrite: the rows that are replaced; None appends.
+        by_partition: whether Spark brings the rows of a partition together and has its own tasks write them, as it does
+            for a dynamic overwrite.
+        stream: the id of the streaming query; None for a batch.
+        qualified_name: the table's name in Spark, with the catalog; empty if its catalog does not have it yet.
+    """
+
+    table: Table
+    overwrite: Overwrite | None = None
+    by_partition: bool = False
+    stream: str | None = None
+    qualified_name: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """One line, for EXPLAIN and the UI."""
+        return f"paimon {self.table.name} ({describe_write(self.table, self.overwrite)})"
 
 
 @dataclass(frozen=True)

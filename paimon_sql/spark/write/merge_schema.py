@@ -7,7 +7,7 @@ inside columns, so they are filled with null here.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -17,6 +17,7 @@ from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA_EXPLICIT_CAST, WRITE_MERGE_SCHEMA_TYPE_WIDENING
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapType, RowType
 from paimon_sql.spark.conversion.types import StructJson, TypeJson, paimon_fields, spark_type, struct_of
 from paimon_sql.sql.text.names import quote_name, string_sql
@@ -29,14 +30,14 @@ class SchemaMerge:
     """The merge of the schemas of a table and of rows that are written to it by name.
 
     Args:
-        table: the table with the options of the write.
+        table: the table with the options of the write, which is not changed.
         frame: the rows.
         case_sensitive: whether names that differ only in case are different.
     """
 
     def __init__(self, table: Table, frame: DataFrame, *, case_sensitive: bool) -> None:
         options = table.options
-        self._table = table
+        self.table = table
         self._frame = frame
         self._exact = case_sensitive
         self._rules = IncomingColumns(
@@ -53,35 +54,22 @@ class SchemaMerge:
         Raises:
             InvalidSchemaError: the columns cannot store the rows.
         """
-        return self._rules.changes(self._table.schema.fields, self._incoming)
+        return self._rules.changes(self.table.schema.fields, self._incoming)
 
     def preview(self) -> Table:
         """The table with the merged schema, without changing it."""
-        schema = apply_changes(self._table.schema, self.changes(), has_data=True, case_sensitive=self._exact)
-        return replace(self._table, schema=schema)
-
-    @property
-    def table(self) -> Table:
-        """The unchanged table with the options of the write."""
-        return self._table
+        return replace(self.table, schema=self._merged(self.table.schema, has_data=True))
 
     def apply(self, catalog: Catalog, identifier: Identifier) -> Table:
         """Merge the schemas in the catalog and return the new table with the options of the write."""
         if self.changes():
-            has_data = self._table.snapshots.latest_id() is not None
-            catalog.alter_table(
-                identifier,
-                lambda schema: apply_changes(
-                    schema,
-                    self._rules.changes(schema.fields, self._incoming),
-                    has_data=has_data,
-                    case_sensitive=self._exact,
-                ),
-            )
-            table = catalog.table(identifier)
-            options = {k: v for k, v in self._table.schema.options.items() if table.schema.options.get(k) != v}
-            return table.with_options(options)
-        return self._table
+            has_data = self.table.snapshots.latest_id() is not None
+            return altered(catalog, identifier, self.table, lambda schema: self._merged(schema, has_data))
+        return self.table
+
+    def _merged(self, schema: TableSchema, has_data: bool) -> TableSchema:
+        changes = self._rules.changes(schema.fields, self._incoming)
+        return apply_changes(schema, changes, has_data=has_data, case_sensitive=self._exact)
 
     def rows(self, table: Table) -> DataFrame:
         """The rows with all nested fields of the table's columns; missing ones are null."""
@@ -94,6 +82,15 @@ class SchemaMerge:
             changed = changed or filled != name
             expressions.append(f"{filled} AS {name}")
         return self._frame.selectExpr(*expressions) if changed else self._frame
+
+
+def altered(
+    catalog: Catalog, identifier: Identifier, table: Table, change: Callable[[TableSchema], TableSchema]
+) -> Table:
+    """Change a table's schema in its catalog, and return the new table with the options of the statement."""
+    catalog.alter_table(identifier, change)
+    new = catalog.table(identifier)
+    return new.with_options({k: v for k, v in table.schema.options.items() if new.schema.options.get(k) != v})
 
 
 _VOID = "void"

@@ -9,24 +9,23 @@ test, and before the others, which must not see the values of masked rows.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from paimon_sql.cache import Cache
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.process import share
-from paimon_sql.spark.conversion.types import FieldJson, spark_struct, struct_of
+from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struct, struct_of
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, LogicalPlan, StructType
-from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.compiled_rule import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
-from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits, scans_with_native_twin
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -106,38 +105,25 @@ class DeletionMask:
         return merged
 
 
+@dataclass(eq=False)
 class MaskedScanProxy(NativeScanProxy):
     """A Parquet scan with two columns at the end: the row's position, and the bits of its file's masked rows.
 
-    Args:
+    Attributes:
         predicate: see `DeletionMask`.
-        structs: see `NativeScanProxy`.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        fields: Sequence[DataField],
-        filters: Seq[Expression] | None,
-        what: str,
-        plan: ScanPlan,
-        predicate: Predicate | None,
-        structs: Structs | None = None,
-        traits: PlannedTraits = PLAIN,
-    ) -> None:
-        super().__init__(session, fields, filters, what, plan, structs, traits)
-        self._predicate = predicate
-        self._mask = DeletionMask(session.jvm, plan, predicate)
+    predicate: Predicate | None
 
-    def over(self, plan: ScanPlan, traits: PlannedTraits) -> MaskedScanProxy:
-        arguments = (self._session, self.columns, self._filters, self._what, plan)
-        return MaskedScanProxy(*arguments, self._predicate, self._structs, traits)
+    @cached_property
+    def _mask(self) -> DeletionMask:
+        return DeletionMask(self.jvm, self.plan, self.predicate)
 
     def readSchema(self) -> StructType:
-        return self.jvm.struct(_with_mask_columns(self.columns, self._structs))
+        return self.jvm.struct(_with_mask_columns(self.columns, self.structs))
 
     def _constant_columns(self) -> StructType:
-        return self.jvm.struct(json.dumps(struct_of([MASK])))
+        return self.jvm.struct(struct_of([MASK]))
 
     def _constants(self, file: PlannedRange) -> InternalRow:
         if file.path not in self._rows:
@@ -153,7 +139,7 @@ class MaskedScanProxy(NativeScanProxy):
 
 def can_mask(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     """Whether a plan has a deletion mask that Spark's reader can apply: it adds positions when it reads in batches."""
-    return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_with_mask_columns(fields)))
+    return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_with_mask_columns(fields, {})))
 
 
 def has_deletion_mask(plan: ScanPlan) -> bool:
@@ -161,9 +147,8 @@ def has_deletion_mask(plan: ScanPlan) -> bool:
     return plan.rows_to_mask <= _MAX_ROWS and all(s.raw or selects(s.table or plan.table, s) for s in plan.splits)
 
 
-def _with_mask_columns(fields: Sequence[DataField], structs: Structs | None = None) -> str:
-    columns = with_structs(spark_struct(fields), structs or {})["fields"]
-    return json.dumps(struct_of([*columns, POSITION, MASK]))
+def _with_mask_columns(fields: Sequence[DataField], structs: Structs) -> StructJson:
+    return struct_of([*with_structs(spark_struct(fields), structs)["fields"], POSITION, MASK])
 
 
 _EXPRESSIONS = f"{CATALYST}.expressions"

@@ -6,26 +6,26 @@ compiled.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
-from paimon_sql.spark.jvm.session import JvmSession, with_settings
-from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits
+from paimon_sql.spark.jvm.hadoop_files import file_index, hadoop_settings, hadoop_url
+from paimon_sql.spark.jvm.session import with_settings
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
-from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
+from paimon_sql.storage.scan.plan import PlannedRange
 from paimon_sql.storage.scan.split import Split
 
 _DATASOURCES = f"{EXECUTION}.datasources"
+_FILE = f"{_DATASOURCES}.PartitionedFile"
 _IN_ROWS = {"spark.sql.codegen.wholeStage": "false"}
 _IN_BATCHES = {
     "spark.sql.codegen.wholeStage": "true",
@@ -35,43 +35,24 @@ _IN_BATCHES = {
 }
 
 
+@dataclass(eq=False)
 class NativeScanProxy(PlannedScanProxy):
-    """A Parquet scan over the file ranges of a plan.
+    """A Parquet scan over the file ranges of a plan; the columns are read by name.
 
-    Args:
-        session: the session.
-        fields: the columns, which are read by name.
+    Attributes:
         filters: Catalyst expressions by which the reader may skip row groups and pages.
-        what: a description for EXPLAIN.
-        plan: the plan.
         structs: the structs that replace variants of which only some values are requested.
-        traits: what it offers besides its rows.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        fields: Sequence[DataField],
-        filters: Seq[Expression] | None,
-        what: str,
-        plan: ScanPlan,
-        structs: Structs | None = None,
-        traits: PlannedTraits = PLAIN,
-    ) -> None:
-        super().__init__(session.jvm, what, plan, fields, traits)
-        self._session = session
-        self._filters = filters
-        self._structs = structs or {}
-
-    def over(self, plan: ScanPlan, traits: PlannedTraits) -> NativeScanProxy:
-        return NativeScanProxy(self._session, self.columns, self._filters, self._what, plan, self._structs, traits)
+    filters: Seq[Expression] | None
+    structs: Structs
 
     @property
     def partition_count(self) -> int:
         return len(self.plan.file_ranges())
 
     def readSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
+        return self.jvm.struct(with_structs(spark_struct(self.columns), self.structs))
 
     # Both are cached: Spark plans a query more than once, and each reader factory broadcasts Hadoop's configuration.
 
@@ -136,40 +117,23 @@ class NativeScanProxy(PlannedScanProxy):
 
     def _constant_columns(self) -> StructType:
         """The columns that are constant per file, as a struct."""
-        return self.jvm.struct(json.dumps(spark_struct(())))
+        return self.jvm.struct(spark_struct(()))
 
     def _files(self, ranges: Sequence[PlannedRange]) -> Sequence[JavaObject]:
         no_hosts, no_metadata = self.jvm.strings(), self.jvm.empty_map()
         path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
-        made = [
-            self.jvm.new(
-                f"{_DATASOURCES}.PartitionedFile",
-                self._constants(r),
-                path_of.fromUrlString(to_url(r.path)),
-                r.start,
-                r.length,
-                no_hosts,
-                0,
-                r.file_size,
-                no_metadata,
-            )
-            for r in ranges
-        ]
-        return self.jvm.array(f"{_DATASOURCES}.PartitionedFile", made)
+
+        def made(r: PlannedRange) -> JavaObject:
+            path = path_of.fromUrlString(to_url(r.path))
+            members = (self._constants(r), path, r.start, r.length, no_hosts, 0, r.file_size, no_metadata)
+            return self.jvm.new(_FILE, *members)
+
+        return self.jvm.array(_FILE, map(made, ranges))
 
     def _parquet_scan(self) -> JavaObject:
         jvm, struct = self.jvm, self.readSchema()
         constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.nil)
-        index = jvm.new(
-            f"{_DATASOURCES}.InMemoryFileIndex",
-            self._session.java,
-            jvm.nil,
-            jvm.empty_map(),
-            jvm.none,
-            jvm.singleton(f"{_DATASOURCES}.NoopCache"),
-            jvm.some(constant),
-            jvm.none,
-        )
+        index = file_index(self.session, jvm.nil, jvm.empty_map(), constant)
         # Options of a scan override Hadoop's configuration for this scan only.
         settings = hadoop_settings(self.plan.table.file_io.options, self.plan.stores)
         made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
@@ -177,10 +141,10 @@ class NativeScanProxy(PlannedScanProxy):
             made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
         )
         builder = jvm.new(
-            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session.java, index, struct, struct, options
+            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self.session.java, index, struct, struct, options
         )
-        if self._filters is not None:
-            builder.pushFilters(self._filters)
+        if self.filters is not None:
+            builder.pushFilters(self.filters)
         return builder.build()
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypedDict, TypeGuard
+from typing import TypeGuard
 
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapType, RowType, VariantType
 from paimon_sql.format.variant.paths import Path, parse_path, path_text
@@ -45,16 +45,6 @@ VariantPath = tuple[str, ...]
 """The path to a variant: the name of its column, then those of the fields of structs above it."""
 Structs = Mapping[VariantPath, StructJson]
 """The structs that replace variants in a scan, in Spark's JSON form, with one field per extraction."""
-_METADATA = "__VARIANT_METADATA_KEY"
-
-
-class _Details(TypedDict, total=False):
-    """Spark's description of an extraction, in the metadata of its field."""
-
-    path: str
-    timeZoneId: str
-    failOnError: bool
-    castErrorFor: str
 
 
 @dataclass(frozen=True)
@@ -65,36 +55,24 @@ class Extraction:
         column: the path to the variant.
         kind: the type that the value is cast to, in Spark's JSON form.
         metadata: Spark's metadata of the extraction: the path, and how values are cast.
+        text: the path of the value inside of the variant, as written in the query.
+        time_zone: the time zone of casts.
+        may_fail: whether a value that cannot be cast is an error.
+        error_of: the field of the struct whose failed casts it reports; None if it is a value itself.
     """
 
     column: VariantPath
     kind: TypeJson
-    metadata: dict[str, _Details]
+    metadata: dict[str, object]
+    text: str
+    time_zone: str
+    may_fail: bool
+    error_of: str | None
 
     @property
     def path(self) -> Path | None:
         """The path of the value inside of the variant; None if it cannot be parsed."""
         return parse_path(self.text)
-
-    @property
-    def text(self) -> str:
-        """The path as written in the query."""
-        return self.metadata[_METADATA]["path"]
-
-    @property
-    def time_zone(self) -> str:
-        """The time zone of casts."""
-        return self.metadata[_METADATA]["timeZoneId"]
-
-    @property
-    def may_fail(self) -> bool:
-        """Whether a value that cannot be cast is an error."""
-        return self.metadata[_METADATA]["failOnError"] and self.kind not in ("variant", "string")
-
-    @property
-    def error_of(self) -> str | None:
-        """The field of the struct whose failed casts it reports; None if it is a value itself."""
-        return self.metadata[_METADATA].get("castErrorFor")
 
 
 def answers(jvm: Jvm, extractions: Sequence[VariantExtraction], accepted: bool) -> Sequence[bool]:
@@ -106,12 +84,14 @@ def answers(jvm: Jvm, extractions: Sequence[VariantExtraction], accepted: bool) 
     return flags
 
 
-def extractions_of(extractions: Sequence[VariantExtraction]) -> tuple[Extraction, ...]:
-    """Convert Spark's ``VariantExtraction[]``."""
-    return tuple(
-        Extraction(tuple(one.columnName()), type_json(one.expectedDataType()), json.loads(one.metadata().json()))
-        for one in extractions
-    )
+def extraction_of(extraction: VariantExtraction) -> Extraction:
+    """Convert Spark's ``VariantExtraction``."""
+    column, kind = tuple(extraction.columnName()), type_json(extraction.expectedDataType())
+    metadata = json.loads(extraction.metadata().json())
+    details = metadata["__VARIANT_METADATA_KEY"]
+    may_fail = details["failOnError"] and kind not in ("variant", "string")
+    path, time_zone, error_of = details["path"], details["timeZoneId"], details.get("castErrorFor")
+    return Extraction(column, kind, metadata, path, time_zone, may_fail, error_of)
 
 
 @dataclass(frozen=True)
@@ -195,8 +175,7 @@ def is_struct(kind: TypeJson) -> TypeGuard[StructJson]:
 
 def _struct(extractions: Sequence[Extraction]) -> StructJson:
     return struct_of(
-        {"name": str(i), "type": e.kind, "nullable": True, "metadata": {**e.metadata}}
-        for i, e in enumerate(extractions)
+        {"name": str(i), "type": e.kind, "nullable": True, "metadata": e.metadata} for i, e in enumerate(extractions)
     )
 
 

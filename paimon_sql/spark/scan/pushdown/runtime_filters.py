@@ -33,10 +33,7 @@ _MIN_PARTS = 8
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 _PARSERS: dict[type[t.DataType], Callable[[str], object]] = {
     t.BooleanType: lambda text: text == "true",
-    t.TinyIntType: int,
-    t.SmallIntType: int,
-    t.IntType: int,
-    t.BigIntType: int,
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType), int),
     t.DecimalType: Decimal,
     t.DateType: lambda text: date(1970, 1, 1) + timedelta(days=int(text)),
 }

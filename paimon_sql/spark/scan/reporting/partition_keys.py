@@ -6,8 +6,7 @@ which Spark compares scans. Executors get Spark's own classes instead, and never
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -16,9 +15,8 @@ from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.spark.conversion.rows import internal_rows
 from paimon_sql.spark.conversion.types import TypeJson, spark_type, without_lengths
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow
-from paimon_sql.spark.java.objects import Class, JavaObject, Seq
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import transform_expression
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.data_files.live_files import partition_values
@@ -48,20 +46,20 @@ class _Keyed:
 
     def make(self, jvm: Jvm, key: InternalRow, *arguments: object) -> JavaObject:
         """A partition with a key; ``arguments`` are those of the parent's constructor."""
-        jvm.constant(f"compiled {self.name}", lambda: self._compiled(jvm))
+        jvm.compiled_class(self.name, self._members, beside=self.parent, parent=self.parent, interfaces=[_HAS_KEY])
         return jvm.new(self.name, *arguments, key)
 
-    def _compiled(self, jvm: Jvm) -> Class:
+    @property
+    def _members(self) -> Sequence[str]:
         simple = self.name.rpartition(".")[2]
         parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
         names = [name for _, name in self.parameters]
-        members = (
+        return (
             f"private transient {_ROW} key;",
             f"public {simple}({parameters}, {_ROW} key) {{ super({', '.join(names)}); this.key = key; }}",
             f"public {_ROW} partitionKey() {{ return this.key; }}",
             f"public Object writeReplace() {{ return new {self.parent}({', '.join(f'{n}()' for n in names)}); }}",
         )
-        return compiled_class(jvm, self.name, members, beside=self.parent, parent=self.parent, interfaces=[_HAS_KEY])
 
 
 _FILES = f"{EXECUTION}.datasources.PartitionedFile[]"
@@ -137,42 +135,39 @@ class PartitionKeys:
         return {key: rows[i] for i, key in enumerate(keys)}
 
 
+_MEMBERS = (
+    "private String family;",
+    "private int count;",
+    f"private {_TYPE} input;",
+    f"public {_FUNCTION.rpartition('.')[2]}(String family, int count, {_TYPE} input)"
+    " { super(); this.family = family; this.count = count; this.input = input; }",
+    'public String name() { return "bucket"; }',
+    'public String canonicalName() { return this.family + " of " + this.count; }',
+    "public String toString() { return canonicalName(); }",
+    f"public {_TYPE}[] inputTypes() {{ return new {_TYPE}[] {{ this.input }}; }}",
+    f"public {_TYPE} resultType() {{ return org.apache.spark.sql.types.DataTypes.IntegerType; }}",
+    "public boolean isResultNullable() { return false; }",
+    # A bucket is a remainder, so for any function that of 4 buckets follows from that of 8.
+    "public Object reduce(Object bucket) { return Integer.valueOf(((Integer) bucket).intValue() % this.count); }",
+    f"""
+        public {_FUNCTIONS}.Reducer reducer({_FUNCTIONS}.ReducibleFunction other) {{
+            if (!(other instanceof {_FUNCTION})) return null;
+            {_FUNCTION} that = ({_FUNCTION}) other;
+            if (!this.family.equals(that.family)) return null;
+            int common = this.count;
+            int rest = that.count;
+            while (rest != 0) {{ int next = common % rest; common = rest; rest = next; }}
+            if (common == this.count || common == 1) return null;
+            return new {_FUNCTION}(this.family, common, this.input);
+        }}""",
+    # Executors do not have the class and do not need it.
+    "public Object writeReplace() { return null; }",
+)
+
+
 def _bucket_function(jvm: Jvm, bucketing: Bucketing, kind: TypeJson) -> JavaObject:
     """The function by which Spark compares the partitioning of scans; those with equal names are equal."""
-    jvm.constant(f"compiled {_FUNCTION}", lambda: _compiled(jvm))
+    interfaces = [f"{_FUNCTIONS}.{name}" for name in ("BoundFunction", "ReducibleFunction", "Reducer")]
+    jvm.compiled_class(_FUNCTION, _MEMBERS, beside=interfaces[0], interfaces=interfaces)
     family = f"paimon.bucket.{bucketing.function}({bucketing.form})"
-    return jvm.new(_FUNCTION, family, bucketing.count, jvm.struct(json.dumps(kind)))
-
-
-def _compiled(jvm: Jvm) -> Class:
-    number, function = "org.apache.spark.sql.types.DataTypes.IntegerType", _FUNCTION.rpartition(".")[2]
-    bound, reducible, reducer = (f"{_FUNCTIONS}.{name}" for name in ("BoundFunction", "ReducibleFunction", "Reducer"))
-    members = (
-        "private String family;",
-        "private int count;",
-        f"private {_TYPE} input;",
-        f"public {function}(String family, int count, {_TYPE} input)"
-        " { super(); this.family = family; this.count = count; this.input = input; }",
-        'public String name() { return "bucket"; }',
-        'public String canonicalName() { return this.family + " of " + this.count; }',
-        "public String toString() { return canonicalName(); }",
-        f"public {_TYPE}[] inputTypes() {{ return new {_TYPE}[] {{ this.input }}; }}",
-        f"public {_TYPE} resultType() {{ return {number}; }}",
-        "public boolean isResultNullable() { return false; }",
-        # A bucket is a remainder, so for any function that of 4 buckets follows from that of 8.
-        "public Object reduce(Object bucket) { return Integer.valueOf(((Integer) bucket).intValue() % this.count); }",
-        f"""
-            public {reducer} reducer({reducible} other) {{
-                if (!(other instanceof {_FUNCTION})) return null;
-                {_FUNCTION} that = ({_FUNCTION}) other;
-                if (!this.family.equals(that.family)) return null;
-                int common = this.count;
-                int rest = that.count;
-                while (rest != 0) {{ int next = common % rest; common = rest; rest = next; }}
-                if (common == this.count || common == 1) return null;
-                return new {_FUNCTION}(this.family, common, this.input);
-            }}""",
-        # Executors do not have the class and do not need it.
-        "public Object writeReplace() { return null; }",
-    )
-    return compiled_class(jvm, _FUNCTION, members, beside=bound, interfaces=[bound, reducible, reducer])
+    return jvm.new(_FUNCTION, family, bucketing.count, jvm.struct(kind))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
@@ -27,26 +28,26 @@ def optional_long(jvm: Jvm, value: int | None) -> JavaObject:
     return kind.empty() if value is None else kind.of(value)
 
 
+@dataclass(eq=False)
 class StatisticsProxy(Proxy):
     """Rows and bytes of a scan before merging and filtering, and the statistics of analyzed columns."""
 
-    def __init__(self, jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> None:
-        super().__init__(jvm)
-        self._plan = plan
-        self._fields = fields
+    implements = [f"{CONNECTOR}.read.Statistics"]
+    plan: ScanPlan
+    fields: Sequence[DataField]
 
     def sizeInBytes(self) -> JavaObject:
-        return optional_long(self.jvm, bytes_of(self._plan, self._fields))
+        return optional_long(self.jvm, bytes_of(self.plan, self.fields))
 
     def numRows(self) -> JavaObject:
-        return optional_long(self.jvm, self._plan.row_count)
+        return optional_long(self.jvm, self.plan.row_count)
 
     def columnStats(self) -> JavaObject:
         # Spark uses column statistics only for cost-based optimization.
-        table = self._plan.table
+        table = self.plan.table
         # A chain table's statistics cover only its own branch, a small part of its rows.
         uses_columns = self.jvm.settings.cboEnabled() and Chain.read_by(table) is None
-        found = statistics_of(table, self._plan.snapshot) if uses_columns else None
+        found = statistics_of(table, self.plan.snapshot) if uses_columns else None
         types = {f.name: f.type for f in table.schema.fields}
         columns = self.jvm.new("java.util.HashMap")
         for name, column in (found.columns if found else {}).items():
@@ -54,9 +55,6 @@ class StatisticsProxy(Proxy):
                 reference = reference_to(self.jvm, name)
                 columns.put(reference, ColumnStatisticsProxy(self.jvm, column, types[name]))
         return columns
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.Statistics"]
 
 
 def bytes_of(plan: ScanPlan, fields: Sequence[DataField]) -> int:
@@ -78,54 +76,48 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
     return not isinstance(data_type, t.TimestampType)
 
 
+@dataclass(eq=False)
 class ColumnStatisticsProxy(Proxy):
     """The statistics of one column from ANALYZE TABLE."""
 
-    def __init__(self, jvm: Jvm, column: ColumnStatistics, data_type: t.DataType) -> None:
-        super().__init__(jvm)
-        self._column = column
-        self._type = data_type
+    implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]
+    column: ColumnStatistics
+    type: DataType
 
     def distinctCount(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.distinct_count)
+        return optional_long(self.jvm, self.column.distinct_count)
 
     def min(self) -> JavaObject:
-        return self._bound(self._column.min)
+        return self._bound(self.column.min)
 
     def max(self) -> JavaObject:
-        return self._bound(self._column.max)
+        return self._bound(self.column.max)
 
     def nullCount(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.null_count)
+        return optional_long(self.jvm, self.column.null_count)
 
     def avgLen(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.average_length)
+        return optional_long(self.jvm, self.column.average_length)
 
     def maxLen(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.max_length)
+        return optional_long(self.jvm, self.column.max_length)
 
     def histogram(self) -> JavaObject:
         return self._bound(None)
 
     def _bound(self, text: str | None) -> JavaObject:
-        made: JavaObject = self.jvm.static("java.util.Optional", "ofNullable")(
-            None if text is None else self._value(text)
-        )
-        return made
+        return self.jvm.static("java.util.Optional", "ofNullable")(None if text is None else self._value(text))
 
     def _value(self, text: str) -> object:
         """The value in Spark's internal form: a date as its day number, a timestamp in microseconds."""
-        if isinstance(self._type, t.DecimalType):
+        if isinstance(self.type, t.DecimalType):
             return self.jvm.cls("org.apache.spark.sql.types.Decimal").apply(text)
-        if isinstance(self._type, t.DateType):
+        if isinstance(self.type, t.DateType):
             return int(text)
-        value = parse_text(text, self._type)
-        if isinstance(self._type, t.TimestampType | t.LocalZonedTimestampType):
-            return epoch_nanos(cast("datetime | int", value), self._type.precision) // 1000
+        value = parse_text(text, self.type)
+        if isinstance(self.type, t.TimestampType | t.LocalZonedTimestampType):
+            return epoch_nanos(cast("datetime | int", value), self.type.precision) // 1000
         return value
-
-    class Java:
-        implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]
 
 
 _ROW = 8
@@ -133,17 +125,11 @@ _ROW = 8
 _TEXT, _BYTES, _VARIANT = 20, 100, 2048
 _WIDE_DECIMAL = 18
 _WIDTHS: dict[type[DataType], int] = {
-    t.BooleanType: 1,
-    t.TinyIntType: 1,
+    **dict.fromkeys((t.BooleanType, t.TinyIntType), 1),
     t.SmallIntType: 2,
-    t.IntType: 4,
-    t.FloatType: 4,
-    t.DateType: 4,
-    t.CharType: _TEXT,
-    t.VarCharType: _TEXT,
-    t.BinaryType: _BYTES,
-    t.VarBinaryType: _BYTES,
-    t.BlobType: _BYTES,
+    **dict.fromkeys((t.IntType, t.FloatType, t.DateType), 4),
+    **dict.fromkeys((t.CharType, t.VarCharType), _TEXT),
+    **dict.fromkeys((t.BinaryType, t.VarBinaryType, t.BlobType), _BYTES),
     t.VariantType: _VARIANT,
 }
 """Spark's default sizes (Spark: `DataType.defaultSize`); that of all other types is 8."""

@@ -16,10 +16,8 @@ from math import gcd
 from paimon_sql.spark.conversion.references import ascending
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject
-from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
-from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_in_buckets
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
@@ -134,17 +132,9 @@ class _Group:
 
 
 class StoragePartitioning(PlanRule):
-    """Makes scans of tables with fixed buckets report their partitioning where that may avoid a shuffle.
-
-    Args:
-        session: the session.
-    """
+    """Makes scans of tables with fixed buckets report their partitioning where that may avoid a shuffle."""
 
     reads_scans = True
-
-    def __init__(self, session: JvmSession) -> None:
-        super().__init__(session.jvm)
-        self._session = session
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         if not scans_in_buckets() or not self._may_shuffle(plan):
@@ -189,14 +179,14 @@ class StoragePartitioning(PlanRule):
     def _keyed(self, group: _Group) -> Iterable[tuple[_Side, PartitionKeys]]:
         """The best keys of a group's scans; empty if a shuffle is better."""
         for partitioned in sorted(group.kinds, reverse=True):
-            keys = [PartitionKeys(self._session, s.bucketing, partitioned) for s in group.sides]
+            keys = [PartitionKeys(self.session, s.bucketing, partitioned) for s in group.sides]
             if all(self._is_worth(s.scan, k) for s, k in zip(group.sides, keys, strict=True)):
                 return list(zip(group.sides, keys, strict=True))
         return ()
 
     def _is_worth(self, scan: PlannedScanProxy, keys: PartitionKeys) -> bool:
         """Whether there are enough keys for parallel reading, and not so many that starting tasks takes long."""
-        parallelism = int(self.jvm.constant("parallelism", lambda: self.jvm.context.defaultParallelism))
+        parallelism = self.jvm.parallelism
         count = len({keys.of(split) for split in scan.plan.splits})
         maximum = scan.partition_count + _TASKS_FOR_A_SHUFFLE * parallelism
         if count > maximum:
@@ -230,12 +220,8 @@ def _is_on(jvm: Jvm, key: str, default: str) -> bool:
 
 def _operators(jvm: Jvm, method: str) -> JavaMethod:
     """A method of the compiled class that collects a plan's operators in one round trip."""
-
-    def compiled() -> JavaMethod:
-        compiled_class(jvm, _OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=_PLAN)
-        return jvm.static(_OPERATORS, method)
-
-    return jvm.constant(f"{_OPERATORS}.{method}", compiled)
+    jvm.compiled_class(_OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=_PLAN)
+    return jvm.static(_OPERATORS, method)
 
 
 def _numbers(text: str) -> list[int]:

@@ -6,8 +6,8 @@ mask, another rule replaces it with Spark's own reader, which extracts the value
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from weakref import WeakSet
 
 from paimon_sql.errors import UnsupportedError
@@ -17,8 +17,7 @@ from paimon_sql.spark.java.catalyst import DataType, Expression, LogicalPlan, St
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, scans_with_native_twin
-from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.pushdown.inner_fields import (
     Extraction,
     VariantExtractions,
@@ -31,37 +30,35 @@ from paimon_sql.storage.scan.plan import ScanPlan
 _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
+@dataclass(eq=False)
 class PlaceholderScanProxy(PlannedScanProxy):
     """A placeholder with the extracted columns that Spark was promised; a rule must replace it.
 
-    Args:
+    Its twin extracts the values itself.
+
+    Attributes:
         whole: the scan by workers, whose rows have variants.
-        twin: a scan that extracts the values itself; None without.
         wanted: the promised extractions.
-        traits: what it offers besides its rows.
     """
 
-    def __init__(
-        self, whole: PythonScanProxy, twin: PlannedScanProxy | None, wanted: VariantExtractions, traits: PlannedTraits
-    ) -> None:
-        super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns, traits)
-        self.whole = whole
-        self.wanted = wanted
-        self.native_twin = twin
+    whole: PlannedScanProxy
+    wanted: VariantExtractions
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         _placeholders().add(self)
-        if twin is not None:
-            scans_with_native_twin().add(self)
 
     def over(self, plan: ScanPlan, traits: PlannedTraits) -> PlannedScanProxy:
         twin = None if self.native_twin is None else self.native_twin.over(plan, traits)
-        return PlaceholderScanProxy(self.whole.over(plan, traits), twin, self.wanted, traits)
+        whole = self.whole.over(plan, traits)
+        return replace(self, plan=plan, traits=traits, native_twin=twin, whole=whole)
 
     @property
     def partition_count(self) -> int:
         return self.whole.partition_count
 
     def readSchema(self) -> StructType:
-        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self.wanted.structs)))
+        return self.jvm.struct(with_structs(spark_struct(self.columns), self.wanted.structs))
 
     def planInputPartitions(self) -> Sequence[JavaObject]:
         raise UnsupportedError(
@@ -163,4 +160,4 @@ class ExtractVariantsAbove(PlanRule):
         return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(text)
 
     def _type(self, kind: TypeJson) -> DataType:
-        return self.jvm.struct(json.dumps(kind))
+        return self.jvm.struct(kind)

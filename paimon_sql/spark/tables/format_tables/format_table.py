@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -23,19 +22,21 @@ from paimon_sql.format.schema.types import string_type
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import PartitionInterface
 from paimon_sql.spark.conversion.rows import internal_rows, row_values
-from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.conversion.types import StructJson, spark_struct
 from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy, raise_java
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
+from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.options.statement import read_options
 from paimon_sql.spark.rules.optimizer import ensure_rule
-from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.tables.base import SchemaTable, any_of_rows, equal_to_row
+from paimon_sql.spark.tables.base import ScanBuilder, SchemaTable, any_of_rows, equal_to_row, under_push_down
 from paimon_sql.spark.tables.format_tables.formats import Json
-from paimon_sql.spark.tables.format_tables.scan import FormatScanBuilder, ReadQuotedValues
-from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWriteBuilder
+from paimon_sql.spark.tables.format_tables.proxies import (
+    EmptyPartitionsAsNull,
+    FormatScanBuilder,
+    FormatWrite,
+    ReadQuotedValues,
+)
 from paimon_sql.spark.tables.staged_table import Successor
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
@@ -50,9 +51,7 @@ class FormatPartitions(PartitionInterface):
     A partition exists while its directory does, or while it is in the catalog's partition registry, if there is one.
     """
 
-    jvm: Jvm
     table: FormatTable
-    session: JvmSession
 
     def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.partition_fields
@@ -122,32 +121,32 @@ def under_format_options(table: FormatTable, options: Mapping[str, str]) -> Form
     return table.with_options({k: v for k, v in options.items() if k not in _CREATION_OPTIONS})
 
 
+@dataclass(eq=False)
 class FormatTableProxy(SchemaTable, FormatPartitions):
     """A format table in one statement.
 
-    Args:
-        session: the session.
-        table: the table.
+    Attributes:
         writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
 
     capability_names = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
     table: FormatTable
 
-    def __init__(self, session: JvmSession, table: FormatTable, *, writes: bool = False) -> None:
-        super().__init__(session, table)
-        self._writes = writes
-        if table.format == Json.name and not writes:
-            ensure_rule(session, ReadQuotedValues)
-        if table.partition_fields and writes:
-            ensure_rule(session, EmptyPartitionsAsNull)
+    writes: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.table.format == Json.name and not self.writes:
+            ensure_rule(self.session, ReadQuotedValues)
+        if self.table.partition_fields and self.writes:
+            ensure_rule(self.session, EmptyPartitionsAsNull)
 
     @cached_property
-    def _struct(self) -> str:
+    def _struct(self) -> StructJson:
         fields = self.table.schema.fields
-        if not self._writes:
+        if not self.writes:
             fields = tuple(replace(f, type=f.type.as_nullable()) for f in fields)
-        return json.dumps(spark_struct(fields))
+        return spark_struct(fields)
 
     def _own_properties(self) -> dict[str, str]:
         known = {"provider": self.table.format, "location": self.table.location}
@@ -155,13 +154,12 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
             return {**known, "external": "true"}
         return {**known, "is_managed_location": "true"}
 
-    def newScanBuilder(self, options: StringMap) -> Proxy:
+    def newScanBuilder(self, options: StringMap) -> ScanBuilder:
         table = self._under(options)
-        builder = FormatScanBuilder(self.session, table)
-        return under_push_down(self.jvm, table.options, builder, table.schema.fields)
+        return under_push_down(FormatScanBuilder(self.session, table), table.options, table.schema.fields)
 
-    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
-        return FormatWriteBuilder(self.session, self._under(info.options()), info)
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWrite:
+        return FormatWrite(self.session, self._under(info.options()), info)
 
     def _under(self, options: StringMap) -> FormatTable:
         """The table with the options of one read or write, including Spark's own."""
@@ -169,74 +167,58 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         validate(given, Scope.TABLE)
         return under_format_options(self.table, canonical(given))
 
-    class Java:
-        implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.SupportsAtomicPartitionManagement",
-            f"{CATALOG}.TruncatableTable",
-        ]
+
+@dataclass(eq=False)
+class StagedFormatTable(FormatTableProxy):
+    """A format table that is created or replaced together with its rows."""
+
+    implements = [*FormatTableProxy.implements, f"{CATALOG}.StagedTable"]
+    writes: bool = field(default=True, init=False)
 
 
-class CreatedFormatTable(FormatTableProxy):
+@dataclass(eq=False)
+class CreatedFormatTable(StagedFormatTable):
     """A format table that this statement has created, and drops if the statement fails.
 
-    Args:
-        session: the session.
-        table: the table.
+    Attributes:
         catalog: the table's catalog.
         identifier: its name.
         successor: replaces another table by this one after the rows are written.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        table: FormatTable,
-        catalog: Catalog,
-        identifier: Identifier,
-        successor: Successor | None = None,
-    ) -> None:
-        super().__init__(session, table, writes=True)
-        self.catalog = catalog
-        self.identifier = identifier
-        self._successor = successor
+    catalog: Catalog
+    identifier: Identifier
+    successor: Successor | None
 
     def commitStagedChanges(self) -> None:
-        if self._successor is not None:
-            self._successor.commit()
+        if self.successor is not None:
+            self.successor.commit()
             cached_tables.renew(self.session)
 
     def abortStagedChanges(self) -> None:
-        if self._successor is not None:
-            self._successor.abort()
+        if self.successor is not None:
+            self.successor.abort()
         else:
             self.catalog.drop_table(self.identifier)
 
-    class Java:
-        implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
 
-
-class ReplacedFormatTable(FormatTableProxy):
+@dataclass(eq=False)
+class ReplacedFormatTable(StagedFormatTable):
     """A format table whose definition and files are replaced; readers see no change before the commit.
 
-    Args:
-        session: the session.
+    Attributes:
         old: the existing table.
-        table: the table with its new definition.
     """
 
-    def __init__(self, session: JvmSession, old: FormatTable, table: FormatTable) -> None:
-        super().__init__(session, table, writes=True)
-        self._old = old
-        self._staged: list[str] = []
+    old: FormatTable
+    _staged: list[str] = field(default_factory=list, init=False)
 
-    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
-        return FormatWriteBuilder(self.session, self._under(info.options()), info, self._staged)
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWrite:
+        return FormatWrite(self.session, self._under(info.options()), info, self._staged)
 
     def commitStagedChanges(self) -> None:
         try:
-            replace_table(self._old, self.table, self._staged[0] if self._staged else None)
+            replace_table(self.old, self.table, self._staged[0] if self._staged else None)
         except BaseException:
             self.abortStagedChanges()
             raise
@@ -244,6 +226,3 @@ class ReplacedFormatTable(FormatTableProxy):
     def abortStagedChanges(self) -> None:
         for staging in self._staged:
             discard(self.table, staging)
-
-    class Java:
-        implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
