@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-
-import pyarrow as pa
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar, cast
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import FILE_IO_SYNC
 from paimon_sql.storage.file_io.arrow import ArrowFileIO
-from paimon_sql.storage.file_io.base import FileIO, FileStatus
+from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.local import LocalFileIO
 from paimon_sql.storage.file_io.paths import store_of
 
@@ -21,6 +20,18 @@ def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
     if scheme != "file":
         return ArrowFileIO(scheme, authority, options)
     return LocalFileIO(durable=TableOptions(options or {}).get(FILE_IO_SYNC))
+
+
+Operation = TypeVar("Operation", bound=Callable[..., object])
+
+
+def _dispatched(operation: Operation) -> Operation:
+    """Execute an operation on one path by the path's file system."""
+
+    def dispatched(self: ResolvingFileIO, path: str, *arguments: object, **options: object) -> object:
+        return getattr(self.of(path), operation.__name__)(path, *arguments, **options)
+
+    return cast("Operation", dispatched)
 
 
 class ResolvingFileIO(FileIO):
@@ -51,63 +62,33 @@ class ResolvingFileIO(FileIO):
             grouped.setdefault(self.of(path), []).append(path)
         return grouped
 
-    def can_create_exclusively(self, path: str) -> bool:
-        return self.of(path).can_create_exclusively(path)
-
-    def is_object_store(self, path: str) -> bool:
-        return self.of(path).is_object_store(path)
-
-    def open_input(self, path: str) -> pa.NativeFile:
-        return self.of(path).open_input(path)
-
-    def open_output(self, path: str) -> pa.NativeFile:
-        return self.of(path).open_output(path)
-
-    def write_bytes(self, path: str, data: bytes) -> None:
-        self.of(path).write_bytes(path, data)
-
-    def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
-        return self.of(path).try_create_exclusive(path, data, locked=locked)
-
-    def write_durably(self, path: str, data: bytes) -> None:
-        self.of(path).write_durably(path, data)
-
-    def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
-        return self.of(path).replace_if(path, expected, data, durable=durable)
-
-    def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
-        return self.of(path).delete_if(path, is_meant, durable=durable)
+    can_create_exclusively = _dispatched(FileIO.can_create_exclusively)
+    is_object_store = _dispatched(FileIO.is_object_store)
+    failures_are_final = _dispatched(FileIO.failures_are_final)
+    open_input = _dispatched(FileIO.open_input)
+    open_output = _dispatched(FileIO.open_output)
+    read_bytes = _dispatched(FileIO.read_bytes)
+    write_bytes = _dispatched(FileIO.write_bytes)
+    write_durably = _dispatched(FileIO.write_durably)
+    try_create_exclusive = _dispatched(FileIO.try_create_exclusive)
+    replace_if = _dispatched(FileIO.replace_if)
+    delete = _dispatched(FileIO.delete)
+    delete_if = _dispatched(FileIO.delete_if)
+    delete_dir = _dispatched(FileIO.delete_dir)
+    mkdirs = _dispatched(FileIO.mkdirs)
+    sync_directory = _dispatched(FileIO.sync_directory)
+    status = _dispatched(FileIO.status)
+    size = _dispatched(FileIO.size)
+    list = _dispatched(FileIO.list)
+    walk = _dispatched(FileIO.walk)
+    link_below = _dispatched(FileIO.link_below)
 
     def sync(self, paths: Iterable[str], root: str) -> None:
         for file_io, some in self._by_store(paths).items():
             file_io.sync(some, root)
 
-    def sync_directory(self, path: str) -> None:
-        self.of(path).sync_directory(path)
-
-    def failures_are_final(self, path: str) -> bool:
-        return self.of(path).failures_are_final(path)
-
-    def status(self, path: str) -> FileStatus | None:
-        return self.of(path).status(path)
-
-    def list(self, path: str) -> list[FileStatus]:
-        return self.of(path).list(path)
-
-    def walk(self, path: str) -> Iterator[FileStatus]:
-        return self.of(path).walk(path)
-
-    def delete(self, path: str) -> bool:
-        return self.of(path).delete(path)
-
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         return sum(file_io.delete_many(some, threads) for file_io, some in self._by_store(paths).items())
-
-    def delete_dir(self, path: str, recursive: bool = False) -> bool:
-        return self.of(path).delete_dir(path, recursive)
-
-    def mkdirs(self, path: str) -> None:
-        self.of(path).mkdirs(path)
 
     def rename(self, src: str, dst: str) -> bool:
         if self.of(src) is not self.of(dst):
@@ -119,12 +100,3 @@ class ResolvingFileIO(FileIO):
             self.of(source).copy(source, target)
         else:
             super().copy(source, target)
-
-    def size(self, path: str) -> int:
-        return self.of(path).size(path)
-
-    def link_below(self, root: str, path: str) -> str | None:
-        return self.of(path).link_below(root, path)
-
-    def read_bytes(self, path: str) -> bytes:
-        return self.of(path).read_bytes(path)
