@@ -298,4 +298,3 @@ def _bucket_and_key(path: str) -> tuple[str, str]:
     """Split a path inside the store into bucket and key."""
     bucket, _, key = path.partition("/")
     return bucket, key
-
