@@ -72,20 +72,22 @@ def _timestamp(array: pa.Array, target: pa.TimestampType) -> pa.Array:
     return with_validity_of(array, pa.array(floored)).view(target)
 
 
+def only(mask: pa.Array, values: pa.Array) -> pa.Array:
+    """Return the values where a mask is true, otherwise null."""
+    return pc.if_else(mask, values, pa.scalar(None, values.type))
+
+
 def with_validity_of(array: pa.Array, values: pa.Array) -> pa.Array:
     """Return ``values`` with nulls where ``array`` is null."""
-    return pc.if_else(array.is_valid(), values, pa.scalar(None, values.type)) if array.null_count else values
+    return only(array.is_valid(), values) if array.null_count else values
 
 
 def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -> pa.Array:
     if not pa.types.is_struct(array.type):
         raise pa.ArrowNotImplementedError(f"{array.type} is not a struct")
-    indices = [array.type.get_field_index(field.name) for field in target]
-    children = [
-        pa.nulls(len(array), field.type) if index < 0 else conform(array.field(index), field.type, leaf)
-        for field, index in zip(target, indices, strict=True)
-    ]
-    return rebuild_struct(array, target, children)
+    existing = {field.name: array.field(i) for i, field in enumerate(array.type)}
+    nothing = pa.nulls(len(array))
+    return rebuild_struct(array, target, [conform(existing.get(f.name, nothing), f.type, leaf) for f in target])
 
 
 def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
