@@ -6,8 +6,8 @@ import json
 import logging
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import TypedDict
 
@@ -53,20 +53,17 @@ class TableLock(ABC):
         """
 
 
-class _NoLock(HeldLock):
+@dataclass(frozen=True)
+class Unlocked(TableLock, HeldLock):
+    """No lock: the file system creates files exclusively."""
+
     is_locked = False
+
+    def acquire(self, branch: str) -> AbstractContextManager[HeldLock]:
+        return nullcontext(self)
 
     def confirm(self) -> None:
         return
-
-
-@dataclass(frozen=True)
-class Unlocked(TableLock):
-    """No lock: the file system creates files exclusively."""
-
-    @contextmanager
-    def acquire(self, branch: str) -> Iterator[HeldLock]:
-        yield _NoLock()
 
 
 UNLOCKED = Unlocked()
@@ -154,7 +151,7 @@ _DONE = ".done"
 
 def as_done(partition: Mapping[str, str]) -> dict[str, str]:
     """Return the partition whose registration marks another one as done."""
-    last = next(reversed(list(partition)))
+    last = [*partition][-1]
     return {**partition, last: partition[last] + _DONE}
 
 

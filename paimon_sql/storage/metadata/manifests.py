@@ -114,12 +114,9 @@ class ManifestStore:
         path = self.path(name)
         # The cache is valid only while the file exists: callers rely on an error for a deleted list.
         status = self.file_io.status(path)
-        metas = list_cache().get((path, status.size)) if status else None
-        if metas is None:
-            data = self.file_io.read_bytes(path)
-            metas = manifest.read_manifest_list(data, path)
-            list_cache().put((path, len(data)), metas)
-        return list(metas)
+        if status is None:
+            return self.read_list_once(name)
+        return [*list_cache().compute((path, status.size), lambda: self.read_list_once(name), once=False)]
 
     def read_list_once(self, name: str) -> list[ManifestFileMeta]:
         """Read the manifests of a manifest list without caching them, as in `read_once`."""

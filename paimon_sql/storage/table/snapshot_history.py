@@ -8,7 +8,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot, parse_snapshot
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.metadata.numbered_files import LATEST, NumberedDirectory
@@ -27,15 +26,12 @@ class ChangelogManager:
 
     def find(self, snapshot_id: int) -> Changelog | None:
         """Return the changelog of an id, None if it does not exist; CorruptFileError if its file is invalid."""
-        try:
-            return parse_snapshot(self.directory.read(snapshot_id), self.directory.path(snapshot_id))
-        except MissingFileError:
-            return None
+        data, path = self.directory.find(snapshot_id), self.directory.path(snapshot_id)
+        return None if data is None else parse_snapshot(data, path)
 
     def all(self) -> list[Changelog]:
         """Return all changelogs in order of id; one that is deleted concurrently is skipped."""
-        found = (self.find(i) for i in self.ids())
-        return [c for c in found if c is not None]
+        return [c for i in self.ids() if (c := self.find(i)) is not None]
 
     def keep(self, snapshot: Snapshot) -> None:
         """Write a snapshot that is about to expire as a changelog."""

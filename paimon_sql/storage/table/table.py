@@ -12,6 +12,7 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.execution.metrics import MetricKey
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.external.locations import NO_ACCESS, ExternalAccess
@@ -59,13 +60,10 @@ class Locations:
         return data_file(self.bucket(partition, bucket), file.file_name, file.external_path)
 
     def files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
-        """Return the paths of a data file and of its extra files."""
-        return [self.data_file(partition, bucket, file), *self.extra_files_of(partition, bucket, file)]
-
-    def extra_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
-        """Return the paths of the extra files of a data file, such as its file indexes."""
+        """Return the paths of a data file and of its extra files, such as its file indexes."""
         directory = self.bucket(partition, bucket)
-        return [extra_file(directory, name, file.external_path) for name in file.extra_files]
+        extras = [extra_file(directory, name, file.external_path) for name in file.extra_files]
+        return [self.data_file(partition, bucket, file), *extras]
 
 
 @dataclass(frozen=True)
@@ -116,6 +114,11 @@ class Table:
     def options(self) -> TableOptions:
         """The typed options."""
         return TableOptions(self.schema.options)
+
+    @property
+    def metric_key(self) -> MetricKey:
+        """What its metrics belong to."""
+        return MetricKey(self.name, self.path, self.branch)
 
     @cached_property
     def layout(self) -> TableLayout:
