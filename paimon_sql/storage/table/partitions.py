@@ -135,6 +135,7 @@ class StrictPartitions:
             self._valid.add(partition)
 
 
+_NO_PARTITION = RowCodec([]).encode([])
 UNAWARE = -1
 """Number of buckets of a table in bucket-unaware mode; its files are in bucket 0."""
 
@@ -164,10 +165,6 @@ class Router:
     def _strict(self) -> StrictPartitions | None:
         return StrictPartitions.of(self.schema)
 
-    @cached_property
-    def _no_partition(self) -> bytes:
-        return RowCodec([]).encode([])
-
     def conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cast columns of the table, matched by name, to the table's types."""
         types = {f.name: f.type for f in self.schema.fields}
@@ -188,7 +185,7 @@ class Router:
     def partitions_of(self, batch: pa.RecordBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """Return the distinct serialized partitions of the rows, and the index of each row's partition."""
         if not self._partition_types:
-            return [self._no_partition], np.zeros(batch.num_rows, dtype=np.int64)
+            return [_NO_PARTITION], np.zeros(batch.num_rows, dtype=np.int64)
         columns = [batch.column(k) for k in self.schema.partition_keys]
         codes, picked = _distinct(columns)
         rows = encode_rows([c.take(pa.array(picked)) for c in columns], self._partition_types, prefix=True)

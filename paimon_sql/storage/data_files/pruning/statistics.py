@@ -104,11 +104,9 @@ def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.nda
     keys = pa.table({"schema": entries["schema_id"].combine_chunks(), "columns": text})
     numbered = keys.append_column("row", pa.array(np.arange(len(entries))))
     grouped = numbered.group_by(["schema", "columns"]).aggregate([("row", "list")])
-    names = [
-        None if text is None else tuple(filter(None, text.split("\x00"))) for text in grouped["columns"].to_pylist()
-    ]
-    rows = map(np.asarray, grouped["row_list"].to_pylist())
-    return list(zip(grouped["schema"].to_pylist(), names, rows, strict=True))
+    ids, texts, rows = (grouped[name].to_pylist() for name in ("schema", "columns", "row_list"))
+    names = [None if text is None else tuple(filter(None, text.split("\x00"))) for text in texts]
+    return list(zip(ids, names, map(np.asarray, rows), strict=True))
 
 
 def _column_stats(

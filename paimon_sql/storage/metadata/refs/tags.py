@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -81,8 +82,7 @@ class TagManager(NamedFiles):
         Raises:
             NoSuchSnapshotError: it does not exist; the message lists existing ones.
         """
-        tag = self.find(name)
-        if tag is None:
+        if (tag := self.find(name)) is None:
             raise self.missing(name)
         return tag
 
@@ -143,9 +143,8 @@ class TagManager(NamedFiles):
 
     def taken(self, name: str) -> AlreadyExistsError:
         """Return the error of an existing tag."""
-        return AlreadyExistsError(
-            f"Tag '{name}' already exists.", name=name, remedy="Replace it, or choose another name."
-        )
+        remedy = "Replace it, or choose another name."
+        return AlreadyExistsError(f"Tag '{name}' already exists.", name=name, remedy=remedy)
 
 
 def check_tag_name(name: str) -> str:
@@ -189,9 +188,8 @@ def write_success_file(file_io: FileIO, path: str) -> None:
 
 def _creation(file_io: FileIO, path: str) -> int | None:
     """Return the creation time of a success file; None if it is missing or invalid."""
-    try:
+    with suppress(MissingFileError, ValueError):
         body = load_json(file_io.read_bytes(path))
-    except (MissingFileError, ValueError):
-        return None
-    created = body.get(_CREATION) if isinstance(body, dict) else None
-    return created if isinstance(created, int) else None
+        created = body.get(_CREATION) if isinstance(body, dict) else None
+        return created if isinstance(created, int) else None
+    return None

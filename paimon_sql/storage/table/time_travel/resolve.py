@@ -64,11 +64,6 @@ class Version:
         return table.at_schema(self.schema_id)
 
 
-def snapshot_to_read(table: Table) -> Snapshot | None:
-    """Return the snapshot that the table's options select; the latest by default, None without snapshots."""
-    return version_to_read(table).snapshot
-
-
 def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
     """Return the state that the table's options select; the latest by default.
 
