@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 
 import pyarrow as pa
@@ -156,14 +157,12 @@ class ArrowFileIO(FileIO):
         with translate_errors("delete", path):
             if self._objects is not None and self._objects.remove([self._inner(path)]):
                 return True
-            try:
+            with suppress(FileNotFoundError, MissingFileError):
                 # An object store reports success for a missing object: a check before would only cost a request.
-                if not self._backend.object_store and self.status(path) is None:
-                    return False
-                self._fs.delete_file(self._inner(path))
-            except (FileNotFoundError, MissingFileError):
-                return False
-            return True
+                if self._backend.object_store or self.exists(path):
+                    self._fs.delete_file(self._inner(path))
+                    return True
+            return False
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
         with translate_errors("delete", path):

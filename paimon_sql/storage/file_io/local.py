@@ -88,10 +88,8 @@ class LocalFileIO(FileIO):
         for directory in sorted(set(directories) if self.durable else (), key=lambda d: len(d.parts), reverse=True):
             try:
                 _sync_file(directory)
-            except FileNotFoundError:
-                continue
             except OSError as error:
-                if error.errno not in _NO_SYNC:
+                if error.errno not in (errno.ENOENT, *_NO_SYNC):
                     raise
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
@@ -187,15 +185,11 @@ class LocalFileIO(FileIO):
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         with translate_errors("delete", path):
+            remove: Callable[[Path], object] = shutil.rmtree if recursive else Path.rmdir
             try:
-                if recursive:
-                    shutil.rmtree(_local(path))
-                else:
-                    _local(path).rmdir()
-            except FileNotFoundError:
-                return False
+                remove(_local(path))
             except OSError as error:
-                if error.errno in _OCCUPIED:
+                if error.errno in (errno.ENOENT, *_OCCUPIED):
                     return False
                 raise
             return True
