@@ -1,4 +1,7 @@
-"""Snapshots of a table, and rollback marks that identify late ones, whose base snapshot was rolled back."""
+"""Snapshots of a table, changelogs of expired ones, and rollback marks.
+
+A rollback mark identifies late snapshots, whose base snapshot was rolled back.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from dataclasses import dataclass, replace
 from paimon_sql.cache import Cache
 from paimon_sql.errors import CommitConflictError, CorruptFileError, NoSuchSnapshotError
 from paimon_sql.format.layout.paths import MAIN_BRANCH, is_branch_root
-from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
+from paimon_sql.format.metadata.snapshot import Changelog, Snapshot, parse_snapshot
 from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.catalog_environment import VersionManagement
-from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
+from paimon_sql.storage.metadata.numbered_files import LATEST, NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
 
 _THREADS = 16
@@ -55,6 +58,11 @@ class SnapshotManager:
     def earliest_id(self) -> int | None:
         """Return the id of the earliest retained snapshot; None for a table without snapshots."""
         return self.directory.earliest()
+
+    def retained(self) -> range | None:
+        """Return the ids from the earliest to the latest retained snapshot; None for a table without snapshots."""
+        earliest, latest = self.earliest_id(), self.latest_id()
+        return None if earliest is None or latest is None else range(earliest, latest + 1)
 
     def latest(self, known: Snapshot | None = None) -> Snapshot | None:
         """Return the latest snapshot; None for a table without snapshots.
@@ -197,6 +205,35 @@ class SnapshotManager:
         if snapshot_id == latest:
             retained = "a rollback to it was not completed; run it again"
         return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {retained}.", name=str(snapshot_id))
+
+
+class ChangelogManager:
+    """The changelog files of one table or branch (Paimon: `ChangelogManager`)."""
+
+    def __init__(self, file_io: FileIO, root: str) -> None:
+        self.directory = NumberedDirectory(file_io, f"{root}/changelog", "changelog-")
+
+    def ids(self) -> list[int]:
+        """Return the ids of all changelogs, ascending."""
+        return self.directory.versions()
+
+    def find(self, snapshot_id: int) -> Changelog | None:
+        """Return the changelog of an id, None if it does not exist; CorruptFileError if its file is invalid."""
+        data, path = self.directory.find(snapshot_id), self.directory.path(snapshot_id)
+        return None if data is None else parse_snapshot(data, path)
+
+    def all(self) -> list[Changelog]:
+        """Return all changelogs in order of id; one that is deleted concurrently is skipped."""
+        return [c for i in self.ids() if (c := self.find(i)) is not None]
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Write a snapshot that is about to expire as a changelog."""
+        self.directory.file_io.write_durably(self.directory.path(snapshot.id), snapshot.to_json().encode())
+        self.directory.advance_hint(LATEST, snapshot.id)
+
+    def remove(self, snapshot_id: int) -> bool:
+        """Delete a changelog's file and nothing else: True if it existed."""
+        return self.directory.file_io.delete(self.directory.path(snapshot_id))
 
 
 class SnapshotView:

@@ -29,7 +29,7 @@ from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.consumers import ConsumerManager
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
-from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.metadata.snapshots import ChangelogManager, SnapshotManager
 from paimon_sql.storage.table.layout import TableLayout, choose_layout
 
 
@@ -139,6 +139,11 @@ class Table:
     def snapshots(self) -> SnapshotManager:
         """The snapshots."""
         return SnapshotManager(self.file_io, self.paths.branch_root, self.version_management, self.branch)
+
+    @cached_property
+    def changelogs(self) -> ChangelogManager:
+        """The changelogs of expired snapshots."""
+        return ChangelogManager(self.file_io, self.paths.branch_root)
 
     @cached_property
     def tags(self) -> TagManager:

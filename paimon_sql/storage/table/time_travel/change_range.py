@@ -18,7 +18,6 @@ from paimon_sql.format.options.operations import scan
 from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.changelog_producer import changelog_producer
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import not_retained, snapshot_at_time
 
@@ -153,11 +152,10 @@ def _between_times(table: Table, start: int, end: int) -> ChangeRange:
     """Return the changes between two times, in milliseconds since the epoch."""
     if start > end:
         raise _reversed(str(start), str(end))
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    if earliest is None or latest is None:
+    if (ids := table.snapshots.retained()) is None:
         return ChangeRange(_mode(table), 0, None)
     seen = SnapshotView(table.snapshots)
-    first, first_millis = earliest - 1, seen.get(earliest).time_millis
+    first, first_millis = ids.start - 1, seen.get(ids.start).time_millis
     if start >= first_millis:
         first = snapshot_at_time(table, start, seen).id
     last = snapshot_at_time(table, end, seen).id if end >= first_millis else first
@@ -177,7 +175,7 @@ def _to_tag(table: Table, name: str) -> ChangeRange:
 
 def earliest_with_changelog(table: Table, mode: str) -> int | None:
     """Return the first snapshot whose changes are retained; None without snapshots."""
-    earliest_ids = [table.snapshots.earliest_id(), *(_changelogs(table).ids()[:1] if mode == CHANGELOG else ())]
+    earliest_ids = [table.snapshots.earliest_id(), *(table.changelogs.ids()[:1] if mode == CHANGELOG else ())]
     return min((i for i in earliest_ids if i is not None), default=None)
 
 
@@ -189,14 +187,10 @@ def snapshot_with_changelog(table: Table, snapshot_id: int, mode: str) -> Snapsh
     """
     if (snapshot := table.snapshots.find(snapshot_id)) is not None:
         return snapshot
-    changelog = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None
+    changelog = table.changelogs.find(snapshot_id) if mode == CHANGELOG else None
     if changelog is not None:
         return changelog
     raise not_retained(table, f"the changes of snapshot {snapshot_id} are not known any more", snapshot_id)
-
-
-def _changelogs(table: Table) -> ChangelogManager:
-    return ChangelogManager(table.file_io, table.paths.branch_root)
 
 
 def _numbered(table: Table, text: str) -> Snapshot | None:

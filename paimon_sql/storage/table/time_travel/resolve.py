@@ -115,9 +115,7 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
 
 
 def _find_retained(table: Table, snapshot_id: int) -> Snapshot | None:
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    is_between = earliest is not None and latest is not None and earliest <= snapshot_id <= latest
-    return table.snapshots.find(snapshot_id) if is_between else None
+    return table.snapshots.find(snapshot_id) if snapshot_id in (table.snapshots.retained() or ()) else None
 
 
 def not_retained(
@@ -225,10 +223,9 @@ def first_from_watermark(table: Table, watermark: int) -> Snapshot:
 def retained_range(table: Table, seen: SnapshotView | None = None) -> str:
     """Describe the retained snapshots, as a part of a message; `seen` saves reading them again."""
     seen = seen or SnapshotView(table.snapshots)
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    if earliest is None or latest is None:
+    if (ids := table.snapshots.retained()) is None:
         return "the table has no snapshot yet"
-    first, last = seen.get(earliest), seen.get(latest)
+    first, last = seen.get(ids.start), seen.get(ids.stop - 1)
     first_time, last_time = show_instant(first.time_millis), show_instant(last.time_millis)
     return f"retained are {first.id}, of {first_time}, to {last.id}, of {last_time}"
 
