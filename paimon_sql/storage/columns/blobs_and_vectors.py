@@ -74,7 +74,8 @@ def fields_in_vector_files(schema: TableSchema) -> tuple[t.DataField, ...]:
 
 _BYTES = (t.BinaryType, t.VarBinaryType, t.BlobType)
 _INLINE_OPTIONS = (row_tracking.BLOB_DESCRIPTOR_FIELD, row_tracking.BLOB_VIEW_FIELD)
-_BLOB_OPTIONS = (row_tracking.BLOB_FIELD, *_INLINE_OPTIONS)
+BLOB_OPTIONS = (row_tracking.BLOB_FIELD, *_INLINE_OPTIONS)
+"""The options that list blob columns."""
 _DIRECTIVES: dict[str, Option[str | None]] = {
     "__BLOB_VIEW_FIELD": row_tracking.BLOB_VIEW_FIELD,
     "__BLOB_DESCRIPTOR_FIELD": row_tracking.BLOB_DESCRIPTOR_FIELD,
@@ -99,7 +100,7 @@ def blobs_and_vectors(
         field, directed = _directed(field, stored)
         if not directed:
             field = _optioned(field, stored)
-            if is_blob(field.type) and not any(field.name in _named(stored, option) for option in _BLOB_OPTIONS):
+            if is_blob(field.type) and not any(field.name in _named(stored, option) for option in BLOB_OPTIONS):
                 _add_name(stored, row_tracking.BLOB_FIELD, field.name)
         columns.append(field)
     return columns, stored
@@ -142,7 +143,7 @@ def _directed(field: t.DataField, options: dict[str, str]) -> tuple[t.DataField,
 
 
 def _optioned(field: t.DataField, options: Mapping[str, str]) -> t.DataField:
-    for option in _BLOB_OPTIONS:
+    for option in BLOB_OPTIONS:
         if field.name in _named(options, option):
             return replace(field, type=_blob(field, option))
     if field.name in _named(options, VECTOR_FIELD) and not isinstance(field.type, t.VectorType):

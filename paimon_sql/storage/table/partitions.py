@@ -25,7 +25,7 @@ from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.bucket_functions import BucketFunction, bucket_function
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema import types as t
-from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.format.text.time_fields import NANOS_A_DAY
@@ -167,9 +167,8 @@ class Router:
 
     def conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cast columns of the table, matched by name, to the table's types."""
-        types = {f.name: f.type for f in self.schema.fields}
-        schema = pa.schema([pa.field(name, arrow_type(types[name])) for name in batch.schema.names])
-        return conform_batch(batch, schema)
+        fields = {f.name: f for f in self.schema.fields}
+        return conform_batch(batch, arrow_schema(fields[name] for name in batch.schema.names))
 
     def buckets_of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
         """Return the bucket of each row."""

@@ -147,11 +147,8 @@ def _evolved(
 
 def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
     """Return the entries of groups that may contain matching rows, by the statistics of each column's newest file."""
-    groups = groups_of_entries(entries)
-    is_single = np.bincount(groups)[groups] == 1
-    drop = np.zeros(len(entries), dtype=bool)
-    drop[is_single] = ~may_match_by_values(table, entries.filter(pa.array(is_single)), predicate)
-    for columns, rows in _newest_files(table, entries, groups, np.flatnonzero(~is_single)).items():
+    groups, drop = groups_of_entries(entries), np.zeros(len(entries), dtype=bool)
+    for columns, rows in _newest_files(table, entries, groups):
         drop[rows] = ~may_match_by_values(table, entries.take(pa.array(rows)), predicate, columns)
     if not drop.any():
         return entries
@@ -161,22 +158,26 @@ def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
 def stats_of_groups(table: Table, entries: pa.Table, column: str) -> ColumnStats:
     """Return statistics of one column for all rows of a group, one element per entry: those of its newest file."""
     stats = stats_of(table, entries, column)
-    groups = groups_of_entries(entries)
-    is_single = np.bincount(groups)[groups] == 1
-    newest = np.full(len(entries), -1)
-    for columns, rows in _newest_files(table, entries, groups, np.flatnonzero(~is_single)).items():
-        if column in columns:
+    groups, newest = groups_of_entries(entries), np.full(len(entries), -1)
+    for columns, rows in _newest_files(table, entries, groups):
+        if columns is None or column in columns:
             newest[groups[rows]] = rows
-    source = np.where(is_single, np.arange(len(entries)), newest[groups])
+    source = newest[groups]
     index = pa.array(source, mask=source < 0)
     minimum, maximum, nulls = (values.take(index) for values in (stats.minimum, stats.maximum, stats.null_count))
     return ColumnStats(minimum, maximum, nulls, entries["row_count"].combine_chunks())
 
 
 def _newest_files(
-    table: Table, entries: pa.Table, groups: np.ndarray, rows: np.ndarray
-) -> dict[frozenset[str], np.ndarray]:
-    """Return the rows of grouped files by the set of columns, current names, of which they are the newest file."""
+    table: Table, entries: pa.Table, groups: np.ndarray
+) -> Iterator[tuple[frozenset[str] | None, np.ndarray]]:
+    """Yield sets of columns, current names, and the rows that are their groups' newest files of these columns.
+
+    None stands for all columns, of the files that are a group of their own.
+    """
+    is_single = np.bincount(groups)[groups] == 1
+    yield None, np.flatnonzero(is_single)
+    rows = np.flatnonzero(~is_single)
     chosen = entries.select(["file_name", "schema_id", "write_cols", "max_sequence_number"]).take(pa.array(rows))
     names, schemas, written, sequences = (chosen[name].to_pylist() for name in chosen.column_names)
     current = {f.id: f.name for f in table.schema.fields}
@@ -192,7 +193,7 @@ def _newest_files(
         claimed_ids |= ids
         if columns:
             found.setdefault(columns, []).append(int(rows[i]))
-    return {columns: np.array(positions) for columns, positions in found.items()}
+    yield from ((columns, np.array(positions)) for columns, positions in found.items())
 
 
 def prune_row_ids(entries: pa.Table, row_ids: Predicate, groups: np.ndarray) -> pa.Table:

@@ -20,15 +20,6 @@ _COMPACT_DIGITS = 18
 _INT_RANGE = (-(2**31), 2**31 - 1)
 _LONG_LIMIT = 2.0**63
 
-_NUMPY: dict[type[t.DataType], type[np.generic]] = {
-    t.TinyIntType: np.int8,
-    t.SmallIntType: np.int16,
-    t.IntType: np.int32,
-    t.BigIntType: np.int64,
-    t.FloatType: np.float32,
-    t.DoubleType: np.float64,
-}
-
 
 def plain_values(array: pa.Array) -> npt.NDArray[np.generic]:
     """Return a numeric column as NumPy array; nulls are zeros."""
@@ -38,7 +29,7 @@ def plain_values(array: pa.Array) -> npt.NDArray[np.generic]:
 
 def _typed(values: npt.NDArray[np.generic], call: CastCall) -> npt.NDArray[np.generic]:
     with np.errstate(over="ignore"):
-        return values.astype(_NUMPY[type(call.target)])
+        return values.astype(call.arrow.to_pandas_dtype())
 
 
 @rule(INTEGERS, INTEGERS + FLOATS)
