@@ -135,23 +135,21 @@ class ArrowFileIO(FileIO):
 
     def status(self, path: str) -> FileStatus | None:
         with translate_errors("access", path):
-            return _status(path, self._fs.get_file_info(self._inner(path)))
+            info = self._fs.get_file_info(self._inner(path))
+        return None if info.type == pafs.FileType.NotFound else _status(path, info)
 
     def list(self, path: str) -> list[FileStatus]:
         with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True))
-        entries = (_status(join(path, info.base_name), info) for info in found)
-        return sorted((e for e in entries if e is not None), key=lambda status: status.name)
+        return sorted((_status(join(path, i.base_name), i) for i in found), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
         # Some file systems return a leading slash that the request did not have.
         top = self._inner(path).strip("/")
         with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True, recursive=True))
-        for info in found:
-            entry = _status(join(path, info.path.strip("/")[len(top) :]), info)
-            if entry is not None and not entry.is_dir:
-                yield entry
+        entries = (_status(join(path, info.path.strip("/")[len(top) :]), info) for info in found)
+        yield from (entry for entry in entries if not entry.is_dir)
 
     def delete(self, path: str) -> bool:
         with translate_errors("delete", path):
@@ -231,7 +229,5 @@ _file_systems = share(
 """The open file systems, whose connections all tables share, by scheme, authority and options."""
 
 
-def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:
-    if info.type == pafs.FileType.NotFound:
-        return None
+def _status(path: str, info: pafs.FileInfo) -> FileStatus:
     return FileStatus.of(path, info.size, info.mtime_ns, info.type == pafs.FileType.Directory)
