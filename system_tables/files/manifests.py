@@ -12,7 +12,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import snapshot_to_read
+from paimon_sql.storage.table.time_travel.resolve import version_to_read
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import partition_labels
 
@@ -34,7 +34,7 @@ class Manifests(SystemTable):
         max_row_id: Long | None = column("max row id, with row tracking")
 
     def records(self, table: Table) -> Iterable[object]:
-        snapshot = snapshot_to_read(table)
+        snapshot = version_to_read(table).snapshot
         metas = [] if snapshot is None else [*manifests_of(table, snapshot), *_changelog(table, snapshot)]
         low = pa.array([m.partition_stats.min_values for m in metas], pa.binary())
         high = pa.array([m.partition_stats.max_values for m in metas], pa.binary())

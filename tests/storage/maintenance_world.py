@@ -45,7 +45,6 @@ from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -198,7 +197,7 @@ class World:
         found: set[str] = set()
         for name in self.branches:
             branch = replace(plain, branch=name)
-            for changelog in ChangelogManager(branch.file_io, branch.paths.branch_root).all():
+            for changelog in branch.changelogs.all():
                 if not changelog.changelog_manifest_list:
                     with suppress(MissingFileError):
                         found |= small.changelog_files(branch, changelog)

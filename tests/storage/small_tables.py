@@ -27,7 +27,6 @@ from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.index_files import index_entries, index_path
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -147,7 +146,7 @@ def reachable(table: Table) -> set[str]:
                 found |= files_of(branch, snapshot, with_changelog=True)
         for tag in branch.tags.all():
             found |= files_of(branch, tag.snapshot, with_changelog=False)
-        for changelog in ChangelogManager(branch.file_io, branch.paths.branch_root).all():
+        for changelog in branch.changelogs.all():
             found |= changelog_files(branch, changelog)
     return found
 

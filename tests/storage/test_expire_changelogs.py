@@ -11,7 +11,6 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_changelogs, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, outlives_snapshots, retention_of
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
@@ -25,7 +24,7 @@ def expire(table: Table) -> int:
 
 
 def changelogs(table: Table) -> list[int]:
-    return ChangelogManager(table.file_io, table.path).ids()
+    return table.changelogs.ids()
 
 
 def test_nothing_is_decoupled_unless_changelogs_live_longer(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
@@ -82,7 +81,7 @@ def test_a_crash_at_any_point_leaves_a_table_that_a_later_run_cleans(tmp_path: P
         check_readable(survivor)
         assert on_disk(survivor) == reachable(survivor)
         assert fresh(survivor).snapshots.directory.versions() == [5, 6]
-        kept = ChangelogManager(survivor.file_io, survivor.path).ids()
+        kept = survivor.changelogs.ids()
         assert kept == (list(range(1, 5)) if options else [])
         shutil.rmtree(survivor.path)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
 from paimon_sql.storage.table.table import Table
@@ -161,7 +162,9 @@ def test_other_failures_do_not_keep_snapshots(tmp_path: Path, caplog: pytest.Log
 def test_tags_whose_time_is_over_go_and_free_their_snapshots_files(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", FEW)
     overwrite(table, (0, "v", "x"))
-    table.tags.create("old", table.snapshots.get(1), timedelta(hours=1), lambda: datetime(2020, 1, 1))
+    tagged = table.snapshots.get(1)
+    table.tags.create("old", tagged)
+    Path(table.tags.path("old")).write_text(Tag(tagged, datetime(2020, 1, 1), timedelta(hours=1)).to_json())
     for i in range(3):
         overwrite(table, (i, "v", "x"))
     maintain(table.with_options({"tag.time-expire-enabled": "false"}))

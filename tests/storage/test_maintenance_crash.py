@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.retention.tags import is_guard
@@ -38,7 +39,9 @@ def history(path: Path) -> Table:
     for i, day in enumerate(("2020-01-01", "2999-01-01", "2020-01-02", "2999-01-01", "2999-01-01")):
         insert(table, (i, "v", day))
         amend_latest(table, timeMillis=HOUR * (10 + i) + i)
-    table.tags.create("old", table.snapshots.get(2), timedelta(hours=1), lambda: datetime(2020, 1, 1))
+    tagged = table.snapshots.get(2)
+    table.tags.create("old", tagged)
+    Path(table.tags.path("old")).write_text(Tag(tagged, datetime(2020, 1, 1), timedelta(hours=1)).to_json())
     table.consumers.reset("gone", 1)
     os.utime(table.consumers.path("gone"), (1, 1))
     return table

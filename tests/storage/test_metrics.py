@@ -86,7 +86,7 @@ def test_what_was_not_committed_is_not_measured(table: Table, monkeypatch: pytes
 
 def test_metrics_are_kept_of_those_tables_that_were_used_last(tmp_path: Path) -> None:
     metrics = Metrics(tables=2)
-    tables = [replace(make_table(tmp_path / name), name=name) for name in "abc"]
+    tables = [replace(make_table(tmp_path / name), name=name).metric_key for name in "abc"]
     metrics.note(tables[0], "scan", {"m": 1})
     metrics.note(tables[1], "scan", {"m": 1})
     metrics.note(tables[0], "scan", {"m": 3})

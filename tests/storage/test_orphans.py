@@ -24,7 +24,6 @@ from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -251,7 +250,7 @@ def test_what_snapshots_tags_branches_and_changelogs_hold_stays(
     assert removed.count >= len(lost)
     assert reachable(fresh(table)) == needed
     assert needed == on_disk(table)
-    assert bool(ChangelogManager(table.file_io, table.path).ids()) == bool(options)
+    assert bool(table.changelogs.ids()) == bool(options)
     for tag in fresh(table).tags.all():
         assert len(rows_at(table, tag.snapshot)) > 0
 

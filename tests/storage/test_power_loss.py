@@ -30,7 +30,6 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.retention.policy import Retention
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
@@ -234,7 +233,7 @@ def _kept_by_changelogs(main: Table) -> set[str]:
     found: set[str] = set()
     plain = replace(main, schema=replace(main.schema, options={}))
     for branch in (plain, *(replace(plain, branch=name) for name in main.branches.names())):
-        for changelog in ChangelogManager(branch.file_io, branch.paths.branch_root).all():
+        for changelog in branch.changelogs.all():
             for name in (changelog.base_manifest_list, changelog.delta_manifest_list):
                 found.add(main.paths.manifest(name))
                 with suppress(MissingFileError):

@@ -19,7 +19,6 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.operations import purge as purging
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
 from tests.storage.small_tables import (
@@ -83,7 +82,7 @@ def test_nothing_but_an_empty_snapshot_is_left(tmp_path: Path, options: dict[str
     assert table.snapshots.directory.versions() == [latest.id]
     assert table.snapshots.directory.hint(EARLIEST) == latest.id
     assert not (table.tags.names() or table.branches.names() or table.consumers.names())
-    assert ChangelogManager(table.file_io, table.path).ids() == []
+    assert table.changelogs.ids() == []
     assert on_disk(table) == reachable(table)
     assert {Path(p).parent.name for p in on_disk(table)} == {"manifest"}
     insert(table, (9, "new", "x"))

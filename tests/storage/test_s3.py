@@ -126,7 +126,7 @@ def test_a_store_that_heeds_no_condition_needs_a_lock(
     s3: dict[str, str], store: tuple[ArrowFileIO, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def put(self: _S3Objects, bucket: str, key: str, data: bytes) -> bool:
-        self._client.put_object(Bucket=bucket, Key=key, Body=data)
+        self._call("put_object", Bucket=bucket, Key=key, Body=data)
         return True
 
     monkeypatch.setattr(_S3Objects, "_put", put)

@@ -22,7 +22,6 @@ from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time
 from tests.storage.small_tables import fresh, insert, make_table, rows_at
@@ -64,7 +63,7 @@ def set_aside(table: Table) -> list[str]:
 def test_an_error_names_the_torn_file_and_the_way_out(tmp_path: Path, what: str, how: str) -> None:
     table = table_of(tmp_path)
     create_tag(table, "one", 1)
-    changelogs = ChangelogManager(table.file_io, table.paths.branch_root)
+    changelogs = table.changelogs
     changelogs.keep(table.snapshots.get(1))
     table.consumers.reset("c", 1)
     table = fresh(table)
@@ -198,7 +197,7 @@ def test_a_torn_snapshot_in_the_middle_becomes_a_gap(tmp_path: Path) -> None:
 def test_torn_tags_changelogs_and_consumers_are_set_aside(tmp_path: Path, kind: str, how: str) -> None:
     table = table_of(tmp_path)
     create_tag(table, "one", 1)
-    changelogs = ChangelogManager(table.file_io, table.paths.branch_root)
+    changelogs = table.changelogs
     changelogs.keep(table.snapshots.get(1))
     table.consumers.reset("one", 1)
     paths = {"tag": table.tags.path("one"), "consumer": table.consumers.path("one")}

@@ -51,7 +51,7 @@ from paimon_sql.storage.row_level.copy_on_write import check_no_invisible_rows, 
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.registry import bound_partition_keys, bucket_mode
+from paimon_sql.storage.write.buckets.base import bound_partition_keys, bucket_mode
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import TrackedWriteTask, WriteTask
 

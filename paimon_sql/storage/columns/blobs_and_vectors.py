@@ -34,7 +34,7 @@ def has_blobs(fields: Iterable[t.DataField]) -> bool:
 
 def descriptor_columns(schema: TableSchema) -> frozenset[str]:
     """Return the columns stored as blob descriptors in data files; readers fetch the blobs that they refer to."""
-    named = {name for name in _named(schema, row_tracking.BLOB_DESCRIPTOR_FIELD) if name in schema.names}
+    named = {*_named(schema.options, row_tracking.BLOB_DESCRIPTOR_FIELD)} & {*schema.names}
     if schema.has_key:
         named |= {f.name for f in schema.fields if is_blob(f.type)} - view_columns(schema)
     return frozenset(named)
@@ -42,28 +42,26 @@ def descriptor_columns(schema: TableSchema) -> frozenset[str]:
 
 def view_columns(schema: TableSchema) -> frozenset[str]:
     """Return the columns stored as references to blobs of other tables in data files."""
-    return frozenset(name for name in _named(schema, row_tracking.BLOB_VIEW_FIELD) if name in schema.names)
+    return frozenset(_named(schema.options, row_tracking.BLOB_VIEW_FIELD)) & {*schema.names}
 
 
 def fields_in_blob_files(schema: TableSchema) -> tuple[t.DataField, ...]:
     """Return the columns stored in blob files beside the data files."""
-    blobs = tuple(f for f in schema.fields if is_blob(f.type))
-    if not blobs or schema.has_key:
-        return ()
-    inline = descriptor_columns(schema) | view_columns(schema)
-    return tuple(f for f in blobs if f.name not in inline)
+    return () if schema.has_key else _with_own_blobs(schema)
 
 
 def managed_by_key(schema: TableSchema) -> tuple[str, ...]:
     """Return a primary-key table's columns with blobs of its own, in blob files that rows of any data file refer to."""
-    if not schema.has_key:
-        return ()
-    inline = {*_named(schema, row_tracking.BLOB_DESCRIPTOR_FIELD), *_named(schema, row_tracking.BLOB_VIEW_FIELD)}
-    return tuple(f.name for f in schema.fields if is_blob(f.type) and f.name not in inline)
+    return tuple(f.name for f in _with_own_blobs(schema)) if schema.has_key else ()
 
 
-def _named(schema: TableSchema, option: Option[str | None]) -> tuple[str, ...]:
-    return tuple(comma_separated(TableOptions(schema.options).get(option)))
+def _with_own_blobs(schema: TableSchema) -> tuple[t.DataField, ...]:
+    inline = [n for option in _INLINE_OPTIONS for n in _named(schema.options, option)]
+    return tuple(f for f in schema.fields if is_blob(f.type) and f.name not in inline)
+
+
+def _named(options: Mapping[str, str], option: Option[str | None]) -> tuple[str, ...]:
+    return comma_separated(TableOptions(options).get(option))
 
 
 def fields_in_vector_files(schema: TableSchema) -> tuple[t.DataField, ...]:
@@ -75,7 +73,9 @@ def fields_in_vector_files(schema: TableSchema) -> tuple[t.DataField, ...]:
 
 
 _BYTES = (t.BinaryType, t.VarBinaryType, t.BlobType)
-_BLOB_OPTIONS = (row_tracking.BLOB_FIELD, row_tracking.BLOB_DESCRIPTOR_FIELD, row_tracking.BLOB_VIEW_FIELD)
+_INLINE_OPTIONS = (row_tracking.BLOB_DESCRIPTOR_FIELD, row_tracking.BLOB_VIEW_FIELD)
+BLOB_OPTIONS = (row_tracking.BLOB_FIELD, *_INLINE_OPTIONS)
+"""The options that list blob columns."""
 _DIRECTIVES: dict[str, Option[str | None]] = {
     "__BLOB_VIEW_FIELD": row_tracking.BLOB_VIEW_FIELD,
     "__BLOB_DESCRIPTOR_FIELD": row_tracking.BLOB_DESCRIPTOR_FIELD,
@@ -100,7 +100,8 @@ def blobs_and_vectors(
         field, directed = _directed(field, stored)
         if not directed:
             field = _optioned(field, stored)
-            _name_blob(field, stored)
+            if is_blob(field.type) and not any(field.name in _named(stored, option) for option in BLOB_OPTIONS):
+                _add_name(stored, row_tracking.BLOB_FIELD, field.name)
         columns.append(field)
     return columns, stored
 
@@ -137,17 +138,15 @@ def _directed(field: t.DataField, options: dict[str, str]) -> tuple[t.DataField,
         data_type = _vector(field, length)
     else:
         data_type = _blob(field, option)
-    names = comma_separated(TableOptions(options).get(option))
-    options[option.key] = ",".join(dict.fromkeys((*names, field.name)))
+    _add_name(options, option, field.name)
     return replace(field, type=data_type, description=rest.strip() or None), True
 
 
 def _optioned(field: t.DataField, options: Mapping[str, str]) -> t.DataField:
-    opts = TableOptions(options)
-    for option in _BLOB_OPTIONS:
-        if field.name in comma_separated(opts.get(option)):
+    for option in BLOB_OPTIONS:
+        if field.name in _named(options, option):
             return replace(field, type=_blob(field, option))
-    if field.name in comma_separated(opts.get(VECTOR_FIELD)) and not isinstance(field.type, t.VectorType):
+    if field.name in _named(options, VECTOR_FIELD) and not isinstance(field.type, t.VectorType):
         key = f"field.{field.name}.vector-dim"
         if key not in options:
             raise InvalidOptionError(
@@ -159,13 +158,9 @@ def _optioned(field: t.DataField, options: Mapping[str, str]) -> t.DataField:
     return field
 
 
-def _name_blob(field: t.DataField, options: dict[str, str]) -> None:
-    """Add a column that was declared as a blob to the options."""
-    opts = TableOptions(options)
-    if is_blob(field.type) and not any(field.name in comma_separated(opts.get(option)) for option in _BLOB_OPTIONS):
-        options[row_tracking.BLOB_FIELD.key] = ",".join(
-            (*comma_separated(opts.get(row_tracking.BLOB_FIELD)), field.name)
-        )
+def _add_name(options: dict[str, str], option: Option[str | None], name: str) -> None:
+    """Add a column to those that an option lists."""
+    options[option.key] = ",".join(dict.fromkeys((*_named(options, option), name)))
 
 
 def _blob(field: t.DataField, option: Option[str | None]) -> t.DataType:

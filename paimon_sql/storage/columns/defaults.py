@@ -50,12 +50,10 @@ def default_constant(field: t.DataField) -> Constant | None:
         raise _unreadable(field, str(error)) from None
 
 
-def default_scalar(field: t.DataField, *, time_zone: str = "UTC") -> pa.Scalar | None:
+def default_scalar(field: t.DataField) -> pa.Scalar | None:
     """Return a column's default value, of the column's Arrow type; None without a default.
 
-    Args:
-        field: the column.
-        time_zone: the session time zone, for timestamps with local time zone.
+    A timestamp with local time zone is read in UTC.
 
     Raises:
         InvalidSchemaError: it is not a value of the column's type; the message names the column.
@@ -64,7 +62,7 @@ def default_scalar(field: t.DataField, *, time_zone: str = "UTC") -> pa.Scalar |
     if constant is None:
         return None
     try:
-        return _array(constant, field.type, time_zone)[0]
+        return _array(constant, field.type)[0]
     except (ConstantError, PaimonError, pa.ArrowInvalid) as error:
         raise _unreadable(field, error.message if isinstance(error, PaimonError) else str(error)) from error
 
@@ -97,9 +95,9 @@ def stored_default(field: t.DataField, sql: str | None) -> t.DataField:
     return stored
 
 
-def default_scalars(fields: Iterable[t.DataField], *, time_zone: str = "UTC") -> dict[str, pa.Scalar]:
-    """Return the default values by name of the columns that have one; the arguments are those of `default_scalar`."""
-    found = ((f.name, default_scalar(f, time_zone=time_zone)) for f in fields)
+def default_scalars(fields: Iterable[t.DataField]) -> dict[str, pa.Scalar]:
+    """Return the default values by name of the columns that have one; errors as in `default_scalar`."""
+    found = ((f.name, default_scalar(f)) for f in fields)
     return {name: value for name, value in found if value is not None and value.is_valid}
 
 
@@ -137,50 +135,46 @@ def _without_quotes(text: str, data_type: t.DataType) -> str:
     return bare[1:-1] if len(bare) > 1 and bare[0] == bare[-1] == "'" else bare
 
 
-def _array(constant: Constant, data_type: t.DataType, time_zone: str) -> pa.Array:
+def _array(constant: Constant, data_type: t.DataType) -> pa.Array:
     """Convert the constant to an array of one value."""
     target = arrow_type(data_type)
     if isinstance(constant, ConstantText):
         if constant.text is None:
             return pa.nulls(1, target)
         _check_length(constant.text, data_type)
-        return cast(pa.array([constant.text], pa.string()), t.string_type(), data_type, time_zone=time_zone)
+        return cast(pa.array([constant.text], pa.string()), t.string_type(), data_type)
     if _CONSTRUCTOR.get(type(data_type)) != constant.kind:
         raise ConstantError(f"{constant.kind}(..) cannot be of type {data_type.sql()}")
     parts = constant.parts
     if isinstance(data_type, t.RowType):
         if len(parts) != len(data_type.fields):
             raise ConstantError(f"it has {len(parts)} values for {len(data_type.fields)} fields")
-        children = [_array(p, f.type, time_zone) for p, f in zip(parts, data_type.fields, strict=True)]
+        children = [_array(p, f.type) for p, f in zip(parts, data_type.fields, strict=True)]
         return pa.StructArray.from_arrays(children, fields=list(target))
     if isinstance(data_type, t.MapType):
-        keys = _column(parts[::2], data_type.key, time_zone)
+        keys = _column(parts[::2], data_type.key)
         if keys.null_count or len(pc.unique(keys)) < len(keys):
             raise ConstantError("a key is null or specified twice")
-        items = _column(parts[1::2], data_type.value, time_zone)
+        items = _column(parts[1::2], data_type.value)
         return pa.MapArray.from_arrays(pa.array([0, len(keys)], pa.int32()), keys, items, type=target)
     if isinstance(data_type, t.VectorType) and len(parts) != data_type.length:
         raise ConstantError(f"it has {len(parts)} elements instead of {data_type.length}")
-    values = _column(parts, data_type.children()[0], time_zone)
+    values = _column(parts, data_type.children()[0])
     if isinstance(data_type, t.VectorType):
         return pa.FixedSizeListArray.from_arrays(values, type=target)
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values, type=target)
 
 
-def _column(parts: Sequence[Constant], data_type: t.DataType, time_zone: str) -> pa.Array:
-    arrays = [_array(p, data_type, time_zone) for p in parts]
+def _column(parts: Sequence[Constant], data_type: t.DataType) -> pa.Array:
+    arrays = [_array(p, data_type) for p in parts]
     return pa.concat_arrays(arrays) if arrays else pa.nulls(0, arrow_type(data_type))
 
 
 def _check_length(text: str, data_type: t.DataType) -> None:
-    match data_type:
-        case t.CharType() | t.VarCharType():
-            length = len(text)
-        case t.BinaryType() | t.VarBinaryType():
-            length = len(text.encode())
-        case _:
-            return
-    if length > data_type.length:
+    if not isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType):
+        return
+    is_text = isinstance(data_type, _TEXTS)
+    if len(text if is_text else text.encode()) > data_type.length:
         raise InvalidInputError(f"'{text}' is too long.")
 
 

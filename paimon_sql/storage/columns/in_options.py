@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from paimon_sql.format.options import Option, find_option
 from paimon_sql.format.options.operations import changelog, compaction
-from paimon_sql.format.options.table import bucket, data_file, index, merge_engine, partition, row_tracking
+from paimon_sql.format.options.table import bucket, data_file, index, merge_engine, partition
+from paimon_sql.storage.columns.blobs_and_vectors import BLOB_OPTIONS
 
 GLOBAL_INDEXES = (
     index.PK_BTREE_INDEX_COLUMNS,
@@ -19,12 +20,7 @@ GLOBAL_INDEXES = (
 )
 """The options that define global indexes of columns."""
 
-_STORAGE_LISTS = (
-    row_tracking.BLOB_FIELD,
-    row_tracking.BLOB_DESCRIPTOR_FIELD,
-    row_tracking.BLOB_VIEW_FIELD,
-    index.VECTOR_FIELD,
-)
+_STORAGE_LISTS = (*BLOB_OPTIONS, index.VECTOR_FIELD)
 _STORAGE_KEYS = (
     merge_engine.FIELD_MAP_STORAGE_LAYOUT,
     merge_engine.FIELD_MAP_SHARED_SHREDDING_MAX_COLUMNS,

@@ -6,7 +6,9 @@ Nothing is evaluated: an expression such as ``1 + 1`` or ``current_date()`` is n
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 CONSTRUCTORS = ("array", "map", "struct", "named_struct")
@@ -96,7 +98,7 @@ class _Reader:
             return ConstantText(self._strings(typed))
         if call := _CALL.match(self.text, self.at):
             self.at = call.end()
-            return _call(call[1].lower(), self._parts(")"))
+            return _call(call[1].lower(), tuple(chain.from_iterable(self._entries(")"))))
         sign = self.text[self.at : self.at + 1]
         if sign == "(" and self.sql:
             self.at += 1
@@ -121,32 +123,28 @@ class _Reader:
             raise ConstantError(f"'{sign}' is missing in '{self.text}'")
         self.at += len(sign)
 
-    def _parts(self, closing: str) -> tuple[Constant, ...]:
-        parts: list[Constant] = []
+    def _entries(self, closing: str, *, arrows: bool = False) -> Iterator[tuple[Constant, ...]]:
+        """Parse values, or with `arrows` also pairs ``k -> v``, and the closing bracket."""
+        is_first = True
         while not self._sees(closing):
-            if parts:
+            if not is_first:
                 self._expect(",")
-            parts.append(self.value(closing))
+            is_first, value = False, self.value(closing)
+            if arrows and self._sees("->"):
+                self.at += 2
+                yield value, self.value(closing)
+            else:
+                yield (value,)
         self._expect(closing)
-        return tuple(parts)
 
     def _bracket(self, opening: str) -> ConstantCall:
         """Parse ``[1, 2]``, ``{1, a}`` or ``{k -> v}`` after the opening bracket."""
-        closing = _BRACKETS[opening]
-        parts: list[Constant] = []
-        arrows = 0
-        while not self._sees(closing):
-            if parts:
-                self._expect(",")
-            parts.append(self.value(closing))
-            if opening == "{" and self._sees("->"):
-                self.at += 2
-                arrows += 1
-                parts.append(self.value(closing))
-        self._expect(closing)
-        if arrows and arrows * 2 != len(parts):
+        entries = [*self._entries(_BRACKETS[opening], arrows=opening == "{")]
+        sizes = {len(entry) for entry in entries}
+        if len(sizes) > 1:
             raise ConstantError(f"not every entry of '{self.text}' is 'key -> value'")
-        return ConstantCall("array" if opening == "[" else "map" if arrows else "struct", tuple(parts))
+        kind = "array" if opening == "[" else "map" if sizes == {2} else "struct"
+        return ConstantCall(kind, tuple(chain.from_iterable(entries)))
 
     def _bare(self, closing: str) -> ConstantText:
         end = self.at

@@ -153,13 +153,11 @@ def finds_by_name(written: Sequence[t.DataField], wanted: Sequence[t.DataField])
         by_name = {f.name: f for f in written}
     for field in wanted:
         old = by_name.get(field.name.lower()) or by_name.get(field.name)
-        if (old is None and field.id in ids) or (old is not None and not _is_found(old, field)):
+        if old is None and field.id in ids:
+            return False
+        if old and not ((old.id, old.name) == (field.id, field.name) and _is_read_by_name(old.type, field.type)):
             return False
     return True
-
-
-def _is_found(old: t.DataField, field: t.DataField) -> bool:
-    return (old.id, old.name) == (field.id, field.name) and _is_read_by_name(old.type, field.type)
 
 
 def _is_read_by_name(old: t.DataType, new: t.DataType) -> bool:
@@ -198,14 +196,11 @@ def evolve(array: pa.Array, source: t.DataType, target: t.DataType, time_zone: s
         return conform(array, arrow)
     match source, target:
         case t.RowType(), t.RowType():
-            positions = {f.id: i for i, f in enumerate(source.fields)}
-            children = []
-            for i, field in enumerate(target.fields):
-                position = positions.get(field.id)
-                if position is None:
-                    children.append(pa.nulls(len(array), arrow.field(i).type))
-                else:
-                    children.append(evolve(array.field(position), source.fields[position].type, field.type, time_zone))
+            stored = {f.id: (array.field(i), f.type) for i, f in enumerate(source.fields)}
+            children = [
+                evolve(*stored[f.id], f.type, time_zone) if f.id in stored else pa.nulls(len(array), arrow_type(f.type))
+                for f in target.fields
+            ]
             return rebuild_struct(array, arrow, children)
         case t.ArrayType(), t.ArrayType():
             return rebuild_list(array, arrow, evolve(array.values, source.element, target.element, time_zone))
@@ -224,13 +219,12 @@ def _same(source: t.DataType, target: t.DataType) -> bool:
     if isinstance(source, t.VariantType):
         return True  # whichever paths are requested
     if isinstance(source, t.RowType) and isinstance(target, t.RowType):
-        return [(f.id, f.name) for f in source.fields] == [(f.id, f.name) for f in target.fields] and all(
-            _same(a, b) for a, b in zip(source.children(), target.children(), strict=True)
-        )
-    if source.children():
-        same_size = not isinstance(source, t.VectorType) or source.length == getattr(target, "length", None)
-        return same_size and all(_same(a, b) for a, b in zip(source.children(), target.children(), strict=True))
-    return source.as_nullable() == target.as_nullable()
+        same_shape = [(f.id, f.name) for f in source.fields] == [(f.id, f.name) for f in target.fields]
+    elif source.children():
+        same_shape = not isinstance(source, t.VectorType) or source.length == getattr(target, "length", None)
+    else:
+        return source.as_nullable() == target.as_nullable()
+    return same_shape and all(_same(a, b) for a, b in zip(source.children(), target.children(), strict=True))
 
 
 def _check(field: t.DataField, source: t.DataType, target: t.DataType) -> None:

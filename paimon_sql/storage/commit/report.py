@@ -43,7 +43,7 @@ def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: 
         measured |= {"compactionInputFileSize": removed_bytes, "compactionOutputFileSize": added_bytes}
     elif snapshot.delta_record_count is not None:
         measured["deltaRecordsAppended"] = snapshot.delta_record_count
-    process_metrics().note(table, COMMIT, measured)
+    process_metrics().note(table.metric_key, COMMIT, measured)
     if LOG.isEnabledFor(logging.INFO):
         branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
         LOG.info(

@@ -142,13 +142,12 @@ def file_groups(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[FileG
         CorruptFileError: the row ranges of files overlap but differ.
     """
     tracked = [f for f in files if f.first_row_id is not None]
-    numbers = group_numbers(
-        np.array([f.first_row_id for f in tracked], dtype=np.int64), np.array([f.row_count for f in tracked], np.int64)
-    )
+    first = np.array([f.first_row_id for f in tracked], np.int64)
+    counts = np.array([f.row_count for f in tracked], np.int64)
     members: dict[int, list[DataFileMeta]] = {}
-    for i in np.argsort(numbers, kind="stable").tolist():
-        members.setdefault(int(numbers[i]), []).append(tracked[i])
-    return [_group(table, group) for group in members.values()], [f for f in files if f.first_row_id is None]
+    for number, file in zip(group_numbers(first, counts).tolist(), tracked, strict=True):
+        members.setdefault(number, []).append(file)
+    return [_group(table, members[n]) for n in sorted(members)], [f for f in files if f.first_row_id is None]
 
 
 def _group(table: Table, files: Sequence[DataFileMeta]) -> FileGroup:

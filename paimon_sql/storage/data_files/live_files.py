@@ -33,7 +33,7 @@ from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, conjuncts_on
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.table.distributed_manifests import read_manifests
 from paimon_sql.storage.table.index_files import index_entries, index_path
@@ -92,25 +92,18 @@ def live_files(
         predicate: the condition, on columns of the table only.
         partitions: the serialized partitions to read; all by default.
     """
-    metrics = ScanMetrics()
     if snapshot is None:
-        return LiveFiles(None, MANIFEST_SCHEMA.empty_table(), metrics)
+        return LiveFiles(None, MANIFEST_SCHEMA.empty_table())
     manifests = manifests_of(table, snapshot)
     wanted = _EntryFilter(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
     selected = _prune_manifests(table, manifests, wanted.by_partition)
-    metrics.manifests, metrics.manifests_read = len(manifests), len(selected)
     read = read_manifests(table, selected, wanted if wanted.narrows else None)
     complete = len(selected) == len(manifests) and (read.whole or not wanted.skips_files)
-    entries = (
-        merge_entries(read.tables, unmatched="refuse" if complete else "drop")
-        if read.tables
-        else MANIFEST_SCHEMA.empty_table()
-    )
-    metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
-    entries = wanted.of_rows(wanted.of_partitions(entries))
-    metrics.files_read = len(entries)
-    metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0
-    return LiveFiles(snapshot, entries, metrics)
+    tables = read.tables or [MANIFEST_SCHEMA.empty_table()]
+    entries = merge_entries(tables, unmatched="refuse" if complete else "drop")
+    files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
+    found = LiveFiles(snapshot, entries, ScanMetrics(len(manifests), len(selected), files))
+    return found.narrowed(wanted.of_rows(wanted.of_partitions(entries)))
 
 
 @dataclass(frozen=True)
@@ -178,8 +171,8 @@ def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
 
 def partition_predicate(table: Table, predicate: Predicate | None) -> Predicate | None:
     """Return the part of a predicate on partition columns only."""
-    keys = set(table.schema.partition_keys)
-    return all_of([p for p in conjuncts(predicate) if p.columns() <= keys]) if keys else None
+    keys = table.schema.partition_keys
+    return conjuncts_on(predicate, keys) if keys else None
 
 
 def filter_partitions(table: Table, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
@@ -300,10 +293,9 @@ class Deletion:
 
 def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int, str], Deletion]:
     """Return the deletion vectors of a snapshot by partition, bucket and name of the data file."""
-    found = {}
-    for entry in index_entries(table, snapshot):
-        if entry.file.index_type == DELETION_VECTORS_INDEX:
-            path = index_path(table, entry)
-            for part in entry.file.deletion_vectors or ():
-                found[(entry.partition, entry.bucket, part.data_file_name)] = Deletion(path, part)
-    return found
+    vectors = [e for e in index_entries(table, snapshot) if e.file.index_type == DELETION_VECTORS_INDEX]
+    return {
+        (entry.partition, entry.bucket, part.data_file_name): Deletion(path, part)
+        for entry, path in ((e, index_path(table, e)) for e in vectors)
+        for part in entry.file.deletion_vectors or ()
+    }

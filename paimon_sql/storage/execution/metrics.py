@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from paimon_sql.cache import Cache
 from paimon_sql.process import share
@@ -47,19 +46,6 @@ class Metric:
         return Metric(self.group, self.name, value, maximum, total, self.count + 1, at_millis)
 
 
-class Measured(Protocol):
-    """A table, or a branch of one, that has metrics."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def branch(self) -> str: ...
-
-
 @dataclass(frozen=True, order=True)
 class MetricKey:
     """Identity of a table or branch; tables of two catalogs may have the same name."""
@@ -79,19 +65,18 @@ class Metrics:
     def __init__(self, tables: int = _MAX_TABLES) -> None:
         self._tables = Cache[MetricKey, Mapping[tuple[str, str], Metric]](tables)
 
-    def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
-        """Record values that were measured together."""
+    def note(self, table: MetricKey, group: str, values: Mapping[str, float]) -> None:
+        """Record values of a table that were measured together."""
         now = time.time_ns() // 1_000_000
 
         def with_values(before: Mapping[tuple[str, str], Metric] | None) -> Mapping[tuple[str, str], Metric]:
             metrics = dict(before or {})
             for name, value in values.items():
-                previous = metrics.get((group, name))
-                first = Metric(group, name, value, value, value, 1, now)
-                metrics[group, name] = first if previous is None else previous.then(value, now)
+                previous = metrics.get((group, name)) or Metric(group, name, value, value, 0, 0, now)
+                metrics[group, name] = previous.then(value, now)
             return metrics
 
-        self._tables.change(MetricKey(table.name, table.path, table.branch), with_values)
+        self._tables.change(table, with_values)
 
     def all(self) -> list[tuple[MetricKey, Metric]]:
         """Return the metrics of all tables, sorted by table and metric name."""

@@ -22,7 +22,7 @@ class Term(ABC):
     @property
     def parts(self) -> tuple[Term, ...]:
         """The terms that it is computed from."""
-        return ()
+        return tuple(part for part in vars(self).values() if isinstance(part, Term))
 
     @property
     def may_overflow(self) -> bool:
@@ -72,20 +72,10 @@ class Constant(Term):
 
 
 @dataclass(frozen=True)
-class _OfTerm(Term):
-    """A number computed from another one."""
-
-    term: Term
-
-    @property
-    def parts(self) -> tuple[Term, ...]:
-        return (self.term,)
-
-
-@dataclass(frozen=True)
-class Widened(_OfTerm):
+class Widened(Term):
     """A number cast to a wider type."""
 
+    term: Term
     type: pa.DataType
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
@@ -107,10 +97,6 @@ class Arithmetic(Term):
     def may_overflow(self) -> bool:
         return True
 
-    @property
-    def parts(self) -> tuple[Term, ...]:
-        return self.left, self.right
-
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         return ARITHMETIC[self.operator](self.left.evaluate(columns), self.right.evaluate(columns))
 
@@ -119,9 +105,10 @@ class Arithmetic(Term):
 
 
 @dataclass(frozen=True)
-class Remainder(_OfTerm):
+class Remainder(Term):
     """The remainder of a division by a constant: with the number's sign, or never below 0 with ``positive``."""
 
+    term: Term
     divisor: int
     positive: bool = False
 

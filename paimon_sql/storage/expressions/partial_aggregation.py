@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +40,12 @@ class PartialAggregate(ABC):
 
     Partial results have one type, in which they are combined further: counts and sums are added, of extremes the
     extreme is taken.
+
+    Attributes:
+        function: the Arrow function that aggregates the `input`.
     """
+
+    function: str
 
     @property
     @abstractmethod
@@ -58,9 +62,9 @@ class PartialAggregate(ABC):
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads."""
 
-    @abstractmethod
-    def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
-        """Return the input values, and the Arrow function that aggregates them."""
+    def input(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
+        """Return the values to aggregate, by default the partial results of single rows."""
+        return self.alone(rows)
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
         """Return partial results from Arrow's results per group, and the excess that their type cannot hold."""
@@ -92,6 +96,8 @@ class _Count(PartialAggregate):
 class CountRows(_Count):
     """The number of rows."""
 
+    function = "sum"
+
     @property
     def label(self) -> str:
         return "count(*)"
@@ -99,9 +105,6 @@ class CountRows(_Count):
     @property
     def columns(self) -> tuple[str, ...]:
         return ()
-
-    def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
-        return self.alone(rows), "sum"
 
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         return pa.array(np.ones(len(rows), np.int64))
@@ -113,12 +116,9 @@ class OfColumn(PartialAggregate):
 
     column: str
 
-    name: ClassVar[str]
-    """The SQL function."""
-
     @property
     def label(self) -> str:
-        return f"{self.name}({self.column})"
+        return f"{self.function}({self.column})"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -132,10 +132,10 @@ class OfColumn(PartialAggregate):
 class CountValues(OfColumn, _Count):
     """The number of values that are not null."""
 
-    name = "count"
+    function = "count"
 
-    def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
-        return rows[self.column], "count"
+    def input(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
+        return rows[self.column]
 
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         return pc.is_valid(rows[self.column]).cast(pa.int64())
@@ -146,14 +146,11 @@ class Sum(OfColumn):
     """The sum of floating-point numbers, or of integers that are too small to overflow."""
 
     floating: bool
-    name = "sum"
+    function = "sum"
 
     @property
     def type(self) -> DataType:
         return DoubleType() if self.floating else BigIntType()
-
-    def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
-        return self.alone(rows), "sum"
 
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         return rows[self.column].cast(arrow_type(self.type))
@@ -168,17 +165,16 @@ class WideSum(OfColumn):
     """
 
     kind: BigIntType | DecimalType
-    name = "sum"
+    function = "sum"
 
     @property
     def type(self) -> DataType:
         return self.kind.as_nullable()
 
-    def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
+    def input(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         values = rows[self.column]
-        if isinstance(self.kind, BigIntType) and not _sum_fits(values):
-            values = values.cast(pa.decimal128(19, 0))
-        return values, "sum"
+        is_wide = isinstance(self.kind, BigIntType) and not _sum_fits(values)
+        return values.cast(pa.decimal128(19, 0)) if is_wide else values
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
         if pa.types.is_integer(found.type):
@@ -217,16 +213,12 @@ class Extreme(OfColumn):
     function: str
 
     @property
-    def label(self) -> str:
-        return f"{self.function}({self.column})"
-
-    @property
     def type(self) -> DataType:
         return self.kind.as_nullable()
 
-    def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
+    def input(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         values = rows[self.column]
-        return comparable(values) if is_floating(self.kind) else values, self.function
+        return comparable(values) if is_floating(self.kind) else values
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
         return (_floats(found), None) if is_floating(self.kind) else super().result(found)
@@ -326,17 +318,12 @@ class PartialAggregation:
 
     def _aggregate(self, rows: pa.Table) -> list[pa.RecordBatch]:
         """Return a row per group, and further ones for sums that exceed their type."""
-        inputs = [a.input(rows) for a in self.aggregates]
-        keys = [f"k{i}" for i in range(len(self.groups))]
-        values = [f"v{i}" for i in range(len(inputs))]
-        table = pa.table([*(rows[name] for name in self.groups), *(v for v, _ in inputs)], names=[*keys, *values])
-        wanted = [(name, how) for name, (_, how) in zip(values, inputs, strict=True)]
-        found = pa.TableGroupBy(table, keys, use_threads=False).aggregate(wanted)
+        keys = {f"k{i}": rows[name] for i, name in enumerate(self.groups)}
+        values = {f"v{i}": aggregate.input(rows) for i, aggregate in enumerate(self.aggregates)}
+        wanted = [(f"v{i}", aggregate.function) for i, aggregate in enumerate(self.aggregates)]
+        found = pa.TableGroupBy(pa.table(keys | values), list(keys), use_threads=False).aggregate(wanted)
         groups = [combined(found[name]) for name in keys]
-        results = [
-            aggregate.result(combined(found[f"{name}_{how}"]))
-            for aggregate, (name, how) in zip(self.aggregates, wanted, strict=True)
-        ]
+        results = [a.result(combined(found[f"v{i}_{a.function}"])) for i, a in enumerate(self.aggregates)]
         further = [self._further(groups, i, left) for i, (_, left) in enumerate(results) if left is not None]
         return [self._batch([*groups, *(result for result, _ in results)]), *further]
 

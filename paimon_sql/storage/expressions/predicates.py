@@ -180,11 +180,8 @@ class In(OfColumn):
     values: pa.Array
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        values, wanted = columns[self.column], self.values
-        if pa.types.is_floating(values.type):
-            values, wanted = canonical_floats(values), canonical_floats(wanted)
-        found = pc.is_in(values, value_set=wanted)
-        return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
+        values = columns[self.column]
+        return pc.if_else(pc.is_valid(values), _is_in(values, self.values), pa.scalar(None, pa.bool_()))
 
     def _outside(self, known: ColumnStats) -> pa.Array | None:
         if not len(self.values) or pa.types.is_floating(self.values.type):
@@ -193,13 +190,24 @@ class In(OfColumn):
         return pc.or_kleene(pc.greater(known.minimum, maximum), pc.less(known.maximum, minimum))
 
     def __str__(self) -> str:
-        return f"{self.column} IN ({', '.join(str(v) for v in self.values[:5])}{', …' if len(self.values) > 5 else ''})"
+        return f"{self.column} IN ({_shown(self.values)})"
 
 
 def canonical_floats(values: pa.Array) -> pa.Array:
     """Make equal floating-point values bitwise equal: zeros of either sign, and all NaNs."""
     positive = pc.add(values, pa.scalar(0, values.type))
     return pc.if_else(pc.is_nan(positive), pa.scalar(float("nan"), values.type), positive)
+
+
+def _is_in(values: pa.Array, wanted: pa.Array) -> pa.Array:
+    """Return whether each value is one of others; false for null."""
+    if pa.types.is_floating(values.type):
+        values, wanted = canonical_floats(values), canonical_floats(wanted)
+    return pc.is_in(values, value_set=wanted)
+
+
+def _shown(values: pa.Array) -> str:
+    return ", ".join([*map(str, values[:5]), *(["…"] if len(values) > 5 else [])])
 
 
 @dataclass(frozen=True)
@@ -276,17 +284,8 @@ def _only_nulls(known: ColumnStats) -> pa.Array:
 def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Array:
     """Compare in Spark's order of floating-point numbers: NaN equals itself and is greater than everything else."""
     is_nan = pc.is_nan(values)
-    wanted = value.as_py()
-    if wanted != wanted:
-        nothing = pc.and_not(is_nan, is_nan)
-        return {
-            "=": lambda: is_nan,
-            "!=": lambda: pc.invert(is_nan),
-            "<": lambda: pc.invert(is_nan),
-            "<=": lambda: pc.invert(nothing),
-            ">": lambda: nothing,
-            ">=": lambda: is_nan,
-        }[operator]()
+    if pc.is_nan(value).as_py():
+        return KERNELS[operator](is_nan.cast(pa.int8()), pa.scalar(1, pa.int8()))
     plain = KERNELS[operator](values, value)
     return pc.or_(plain, is_nan) if operator in (">", ">=") else plain
 
@@ -306,12 +305,10 @@ class ContainsAny(OfColumn):
         arrays = columns[self.column]
         if isinstance(arrays, pa.ChunkedArray):
             arrays = arrays.combine_chunks()
-        elements, wanted = pc.list_flatten(arrays), self.values
+        elements = pc.list_flatten(arrays)
         owners = pc.list_parent_indices(arrays).to_numpy(zero_copy_only=False)
-        if pa.types.is_floating(elements.type):
-            elements, wanted = canonical_floats(elements), canonical_floats(wanted)
         valid = pc.is_valid(elements).to_numpy(zero_copy_only=False)
-        hits = pc.is_in(elements, value_set=wanted).to_numpy(zero_copy_only=False) & valid
+        hits = _is_in(elements, self.values).to_numpy(zero_copy_only=False) & valid
         found, has_null = np.zeros(len(arrays), np.bool_), np.zeros(len(arrays), np.bool_)
         found[owners[hits]] = True
         has_null[owners[~valid]] = True
@@ -319,8 +316,7 @@ class ContainsAny(OfColumn):
         return pa.array(found, mask=unknown)
 
     def __str__(self) -> str:
-        shown = ", ".join(str(v) for v in self.values[:5])
-        return f"{self.column} CONTAINS ANY OF ({shown}{', …' if len(self.values) > 5 else ''})"
+        return f"{self.column} CONTAINS ANY OF ({_shown(self.values)})"
 
 
 @dataclass(frozen=True)

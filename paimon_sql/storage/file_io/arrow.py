@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import backends
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, no_exclusive_create, translate_errors
-from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
+from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend
 
 _MAX_OPEN = 64
@@ -74,13 +75,19 @@ class ArrowFileIO(FileIO):
         return backend_of(self.scheme)
 
     @cached_property
-    def _fs(self) -> pafs.FileSystem:
+    def _opened(self) -> _OpenFileSystem:
+        key, given = (self.scheme, self.authority, frozenset(self.options.items())), (self.authority, self.options)
+        backend = self._backend
         with translate_errors("open", f"{self.scheme}://{self.authority}"):
-            return _open(self.scheme, self.authority, frozenset(self.options.items()))[0]
+            return _file_systems().compute(key, lambda: (backend.open(*given), backend.objects(*given)))
 
-    @cached_property
+    @property
+    def _fs(self) -> pafs.FileSystem:
+        return self._opened[0]
+
+    @property
     def _objects(self) -> backends.Objects | None:
-        return _open(self.scheme, self.authority, frozenset(self.options.items()))[1]
+        return self._opened[1]
 
     def can_create_exclusively(self, path: str) -> bool:
         return self._objects is not None
@@ -104,16 +111,12 @@ class ArrowFileIO(FileIO):
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with translate_errors("write", path):
-            if self._backend.object_store:  # an object becomes visible when its upload is complete
-                self._put(path, data)
-                return
-            temporary = temporary_sibling(path)
-            self._put(temporary, data)
-            self._fs.move(self._inner(temporary), self._inner(path))
-
-    def _put(self, path: str, data: bytes) -> None:
-        with self.open_output(path) as stream:
-            stream.write(data)
+            # An object becomes visible when its upload is complete.
+            written = path if self._backend.object_store else temporary_sibling(path)
+            with self.open_output(written) as stream:
+                stream.write(data)
+            if written != path:
+                self._fs.move(self._inner(written), self._inner(path))
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         with translate_errors("create", path):
@@ -132,36 +135,32 @@ class ArrowFileIO(FileIO):
 
     def status(self, path: str) -> FileStatus | None:
         with translate_errors("access", path):
-            return _status(path, self._fs.get_file_info(self._inner(path)))
+            info = self._fs.get_file_info(self._inner(path))
+        return None if info.type == pafs.FileType.NotFound else _status(path, info)
 
     def list(self, path: str) -> list[FileStatus]:
         with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True))
-        entries = (_status(join(path, info.base_name), info) for info in found)
-        return sorted((e for e in entries if e is not None), key=lambda status: status.name)
+        return sorted((_status(join(path, i.base_name), i) for i in found), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
         # Some file systems return a leading slash that the request did not have.
         top = self._inner(path).strip("/")
         with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True, recursive=True))
-        for info in found:
-            entry = _status(join(path, info.path.strip("/")[len(top) :]), info)
-            if entry is not None and not entry.is_dir:
-                yield entry
+        entries = (_status(join(path, info.path.strip("/")[len(top) :]), info) for info in found)
+        yield from (entry for entry in entries if not entry.is_dir)
 
     def delete(self, path: str) -> bool:
         with translate_errors("delete", path):
             if self._objects is not None and self._objects.remove([self._inner(path)]):
                 return True
-            try:
+            with suppress(FileNotFoundError, MissingFileError):
                 # An object store reports success for a missing object: a check before would only cost a request.
-                if not self._backend.object_store and self.status(path) is None:
-                    return False
-                self._fs.delete_file(self._inner(path))
-            except (FileNotFoundError, MissingFileError):
-                return False
-            return True
+                if self._backend.object_store or self.exists(path):
+                    self._fs.delete_file(self._inner(path))
+                    return True
+            return False
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
         with translate_errors("delete", path):
@@ -214,11 +213,11 @@ class ArrowFileIO(FileIO):
                 self._fs.copy_file(origin, copy)
 
     def size(self, path: str) -> int:
-        found = self.status(path)
-        if found is None:
-            with translate_errors("access", path):
+        with translate_errors("access", path):
+            found = self.status(path)
+            if found is None:
                 raise FileNotFoundError(path)
-        return found.size
+            return found.size
 
 
 _OpenFileSystem = tuple[pafs.FileSystem, backends.Objects | None]
@@ -230,16 +229,5 @@ _file_systems = share(
 """The open file systems, whose connections all tables share, by scheme, authority and options."""
 
 
-def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> _OpenFileSystem:
-    """Open a file system, or return the open one."""
-    backend, given = backend_of(scheme), dict(options)
-    key = scheme, authority, options
-    return _file_systems().compute(key, lambda: (backend.open(authority, given), backend.objects(authority, given)))
-
-
-def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:
-    if info.type == pafs.FileType.NotFound:
-        return None
-    is_dir = info.type == pafs.FileType.Directory
-    size = 0 if is_dir else int(info.size or 0)
-    return FileStatus(path, name_of(path), size, (info.mtime_ns or 0) // 1_000_000, is_dir)
+def _status(path: str, info: pafs.FileInfo) -> FileStatus:
+    return FileStatus.of(path, info.size, info.mtime_ns, info.type == pafs.FileType.Directory)

@@ -7,9 +7,9 @@ Option names are those of Paimon's Java connectors (``s3.access-key``, ``fs.oss.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeAlias
 
 import pyarrow.fs as pafs
@@ -132,10 +132,8 @@ class GcsBackend(Backend):
         )
 
     def fsspec_arguments(self, options: Options) -> dict[str, object]:
-        return {
-            "project": options.get("fs.gs.project.id"),
-            "token": options.get("fs.gs.auth.service.account.json.keyfile"),
-        }
+        token = options.get("fs.gs.auth.service.account.json.keyfile")
+        return {"project": options.get("fs.gs.project.id"), "token": token}
 
 
 class AzureBackend(Backend):
@@ -198,13 +196,10 @@ class FsspecBackend(Backend):
 
 def has_fsspec(protocol: str) -> bool:
     """Whether fsspec is installed and supports the protocol."""
-    if importlib.util.find_spec("fsspec") is None:
-        return False
-    try:
+    with suppress(ValueError, ImportError):
         importlib.import_module("fsspec").get_filesystem_class(protocol)
-    except (ValueError, ImportError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _fsspec(protocol: str, arguments: dict[str, object]) -> _FileSystem:

@@ -20,7 +20,7 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.bytes.bounded import MAX_FILE_BYTES
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.file_io.paths import name_of, parent_of
 
 _CHUNK = 1 << 20
 _FILES_PER_THREAD = 256
@@ -40,6 +40,13 @@ class FileStatus:
     mtime_millis: int
     is_dir: bool
     is_link: bool = False
+
+    @classmethod
+    def of(
+        cls, path: str, size: int | None, mtime_nanos: int | None, is_dir: bool, is_link: bool = False
+    ) -> FileStatus:
+        """Create the status from what a file system says."""
+        return cls(path, name_of(path), 0 if is_dir else size or 0, (mtime_nanos or 0) // 1_000_000, is_dir, is_link)
 
 
 def check_size(size: int, path: str) -> None:
@@ -183,8 +190,7 @@ class FileIO(ABC):
 
     def delete_durably(self, path: str) -> bool:
         """Delete a file, so that the deletion survives a loss of power: True if the file existed."""
-        existed = self.delete(path)
-        if existed:
+        if existed := self.delete(path):
             self.sync_directory(parent_of(path))
         return existed
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
@@ -18,8 +18,9 @@ from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import base
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, translate_errors
-from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
+from paimon_sql.storage.file_io.paths import join, parent_of, temporary_sibling, without_scheme
 
+_MISSING = (FileNotFoundError, NotADirectoryError)
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -87,10 +88,8 @@ class LocalFileIO(FileIO):
         for directory in sorted(set(directories) if self.durable else (), key=lambda d: len(d.parts), reverse=True):
             try:
                 _sync_file(directory)
-            except FileNotFoundError:
-                continue
             except OSError as error:
-                if error.errno not in _NO_SYNC:
+                if error.errno not in (errno.ENOENT, *_NO_SYNC):
                     raise
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
@@ -162,10 +161,9 @@ class LocalFileIO(FileIO):
 
     def status(self, path: str) -> FileStatus | None:
         with translate_errors("access", path):
-            try:
+            with suppress(*_MISSING):
                 return _status(path, _local(path).stat())
-            except (FileNotFoundError, NotADirectoryError):
-                return None
+            return None
 
     def list(self, path: str) -> list[FileStatus]:
         with translate_errors("list", path):
@@ -180,23 +178,18 @@ class LocalFileIO(FileIO):
 
     def delete(self, path: str) -> bool:
         with translate_errors("delete", path):
-            try:
+            with suppress(*_MISSING):
                 _local(path).unlink()
-            except (FileNotFoundError, NotADirectoryError):
-                return False
-            return True
+                return True
+            return False
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         with translate_errors("delete", path):
+            remove: Callable[[Path], object] = shutil.rmtree if recursive else Path.rmdir
             try:
-                if recursive:
-                    shutil.rmtree(_local(path))
-                else:
-                    _local(path).rmdir()
-            except FileNotFoundError:
-                return False
+                remove(_local(path))
             except OSError as error:
-                if error.errno in _OCCUPIED:
+                if error.errno in (errno.ENOENT, *_OCCUPIED):
                     return False
                 raise
             return True
@@ -213,24 +206,21 @@ class LocalFileIO(FileIO):
             if os.path.lexists(target):
                 return False
             target.parent.mkdir(parents=True, exist_ok=True)
-            if not source.is_dir():
-                try:
-                    if not _link(source, target):
-                        return False
+            try:
+                if source.is_dir():
+                    source.rename(target)
+                elif _link(source, target):
                     source.unlink()
-                    self._sync_renamed(source, target)
-                    return True
-                except OSError as error:
-                    if error.errno not in _NO_HARD_LINKS:
-                        raise
-            source.rename(target)
-            self._sync_renamed(source, target)
+                else:
+                    return False
+            except OSError as error:
+                if error.errno not in _NO_HARD_LINKS:
+                    raise
+                source.rename(target)
+            # The new name first: one of the two names is durable at any moment.
+            self._sync_directories([target.parent])
+            self._sync_directories({source.parent} - {target.parent})
             return True
-
-    def _sync_renamed(self, source: Path, target: Path) -> None:
-        # The new name first: one of the two names is durable at any moment.
-        self._sync_directories([target.parent])
-        self._sync_directories({source.parent} - {target.parent})
 
     def size(self, path: str) -> int:
         with translate_errors("access", path):
@@ -280,11 +270,10 @@ def _possibly_created_above(directory: Path, top: Path) -> Iterator[Path]:
 
 def _link(source: Path, target: Path) -> bool:
     """Hard-link a file to a free name; unlike a rename, a link never replaces a file."""
-    try:
+    with suppress(FileExistsError):
         target.hardlink_to(source)
-    except FileExistsError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _write_temporary(target: Path, data: bytes, *, durable: bool) -> tuple[Path, list[Path]]:
@@ -363,26 +352,18 @@ def _locked(descriptor: int) -> bool:
 
 def _is_at(descriptor: int, target: Path) -> bool:
     """Whether the open file still has the name."""
-    try:
+    with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), target.stat())
-    except FileNotFoundError:
-        return False
+    return False
 
 
 def _status(path: str, found: os.stat_result, is_link: bool = False) -> FileStatus:
     is_dir = S_ISDIR(found.st_mode)
-    size = 0 if is_dir else found.st_size
-    return FileStatus(path, name_of(path), size, found.st_mtime_ns // 1_000_000, is_dir, is_link)
+    return FileStatus.of(path, found.st_size, found.st_mtime_ns, is_dir, is_link)
 
 
 def _entries(path: str) -> Iterator[FileStatus]:
-    try:
-        scan = os.scandir(_local(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    with scan:
+    with suppress(*_MISSING), os.scandir(_local(path)) as scan:
         for entry in scan:
-            try:
+            with suppress(FileNotFoundError):  # deleted since the directory was opened, or a dangling link
                 yield _status(join(path, entry.name), entry.stat(), entry.is_symlink())
-            except FileNotFoundError:
-                continue  # deleted by another process since the directory was opened, or a dangling link

@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from typing import BinaryIO, NotRequired, Protocol, TypedDict
+from typing import BinaryIO, NotRequired, TypedDict
 
 import pyarrow.fs as pafs
 
@@ -148,18 +149,28 @@ class _Found(TypedDict):
     Errors: NotRequired[list[dict[str, str]]]
 
 
-class _Client(Protocol):
-    """A client of boto3, as far as it is used by name."""
+class _StoreError(OSError):
+    """An error of boto3, as an ``OSError`` like Arrow's errors.
 
-    def put_object(self, **arguments: object) -> object: ...
+    Attributes:
+        code: the store's code of the error; empty without an answer.
+        retried: whether boto3 has sent the request repeatedly.
+    """
 
-    def get_object(self, **arguments: object) -> _Found: ...
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        answer = getattr(error, "response", {})
+        self.code = str(answer.get("Error", {}).get("Code", ""))
+        self.retried = bool(answer.get("ResponseMetadata", {}).get("RetryAttempts", 0))
 
-    def delete_object(self, **arguments: object) -> object: ...
 
-
-class _ClientError(Protocol):
-    response: dict[str, dict[str, object]]
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    errors = importlib.import_module("botocore.exceptions")
+    try:
+        yield
+    except (errors.ClientError, errors.BotoCoreError) as error:
+        raise _StoreError(error) from error
 
 
 class _S3Objects(Objects):
@@ -170,7 +181,7 @@ class _S3Objects(Objects):
         self._conditional: dict[str, bool] = {}
 
     @cached_property
-    def _client(self) -> _Client:
+    def _client(self) -> object:
         settings = self._settings
         core = importlib.import_module("botocore.config")
         unsigned = {"signature_version": importlib.import_module("botocore").UNSIGNED} if settings.is_anonymous else {}
@@ -191,7 +202,7 @@ class _S3Objects(Objects):
             region_name=settings.region,
             botocore_session=_assumed_role_session(settings.role, settings.region) if settings.role else None,
         )
-        client: _Client = session.client("s3", endpoint_url=settings.endpoint, config=config)
+        client: object = session.client("s3", endpoint_url=settings.endpoint, config=config)
         return client
 
     def create(self, path: str, data: bytes) -> bool:
@@ -215,24 +226,25 @@ class _S3Objects(Objects):
         return self._conditional[bucket]
 
     def _put(self, bucket: str, key: str, data: bytes) -> bool:
-        errors = importlib.import_module("botocore.exceptions")
         for attempt in range(self._settings.attempts):
             try:
-                self._client.put_object(Bucket=bucket, Key=key, Body=data, IfNoneMatch="*")
+                self._call("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*")
                 return True
-            except errors.ClientError as error:
-                code = _code(error)
-                if code in _PRECONDITION_FAILED:
+            except _StoreError as error:
+                if error.code in _PRECONDITION_FAILED:
                     # The response to our own first attempt may have been lost: then the object is ours.
-                    retried = attempt or error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-                    return bool(retried) and self._call("get_object", Bucket=bucket, Key=key)["Body"].read() == data
-                if code in _REFUSED:
+                    return (attempt > 0 or error.retried) and self._get(bucket, key)[0] == data
+                if error.code in _REFUSED:
                     raise ConditionRefusedError from error
-                if code not in _CONCURRENT:
-                    raise _os_error(error) from error
-            except errors.BotoCoreError as error:
-                raise _os_error(error) from error
+                if error.code not in _CONCURRENT:
+                    raise
         return False
+
+    def _get(self, bucket: str, key: str) -> tuple[bytes, str]:
+        """Return an object's content and its version tag."""
+        found = self._call("get_object", Bucket=bucket, Key=key)
+        with _store_errors():
+            return found["Body"].read(), found["ETag"]
 
     def remove(self, paths: Sequence[str]) -> bool:
         keys_by_bucket: dict[str, list[dict[str, str]]] = {}
@@ -248,22 +260,18 @@ class _S3Objects(Objects):
         return True
 
     def remove_if(self, path: str, is_meant: Callable[[bytes], bool]) -> bool | None:
-        errors = importlib.import_module("botocore.exceptions")
         bucket, key = _bucket_and_key(path)
         try:
-            found = self._client.get_object(Bucket=bucket, Key=key)
-            if not is_meant(found["Body"].read()):
-                return False
-            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=found["ETag"])
-            return True
-        except errors.ClientError as error:
-            if _code(error) in (*_PRECONDITION_FAILED, *_MISSING):
-                return False
-            if _code(error) in _REFUSED:
+            content, tag = self._get(bucket, key)
+            if is_meant(content):
+                self._call("delete_object", Bucket=bucket, Key=key, IfMatch=tag)
+                return True
+        except _StoreError as error:
+            if error.code in _REFUSED:
                 return None
-            raise _os_error(error) from error
-        except errors.BotoCoreError as error:
-            raise _os_error(error) from error
+            if error.code not in (*_PRECONDITION_FAILED, *_MISSING):
+                raise
+        return False
 
     def copy(self, source: str, target: str) -> bool:
         (bucket, key), (to_bucket, to_key) = _bucket_and_key(source), _bucket_and_key(target)
@@ -271,12 +279,9 @@ class _S3Objects(Objects):
         return True
 
     def _call(self, request: str, **arguments: object) -> _Found:
-        errors = importlib.import_module("botocore.exceptions")
-        try:
+        with _store_errors():
             answer: _Found = getattr(self._client, request)(**arguments)
-        except (errors.ClientError, errors.BotoCoreError) as error:
-            raise _os_error(error) from error
-        return answer
+            return answer
 
 
 def _assumed_role_session(role: str, region: str | None) -> object:
@@ -293,12 +298,3 @@ def _bucket_and_key(path: str) -> tuple[str, str]:
     """Split a path inside the store into bucket and key."""
     bucket, _, key = path.partition("/")
     return bucket, key
-
-
-def _code(error: _ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _os_error(error: Exception) -> OSError:
-    """Convert an error of boto3 to an ``OSError``, like Arrow's errors."""
-    return OSError(str(error))

@@ -21,12 +21,6 @@ KIND = "materialized-table"
 ACTIVATED, SUSPENDED = "ACTIVATED", "SUSPENDED"
 CONTINUOUS, FULL, AUTOMATIC = "CONTINUOUS", "FULL", "AUTOMATIC"
 Unit = Literal["SECOND", "MINUTE", "HOUR", "DAY"]
-_UNITS: dict[str, timedelta] = {
-    "SECOND": timedelta(seconds=1),
-    "MINUTE": timedelta(minutes=1),
-    "HOUR": timedelta(hours=1),
-    "DAY": timedelta(days=1),
-}
 _THRESHOLD = timedelta(minutes=30)
 """Without a refresh mode, tables with this freshness or longer are refreshed fully, as in Flink."""
 _DEFAULTS: dict[str, tuple[int, Unit]] = {CONTINUOUS: (3, "MINUTE"), FULL: (1, "HOUR")}
@@ -46,7 +40,7 @@ class Freshness:
     @property
     def length(self) -> timedelta:
         """The freshness as a duration."""
-        return self.number * _UNITS[self.unit]
+        return timedelta(**{f"{self.unit.lower()}s": self.number})
 
     def __str__(self) -> str:
         return f"INTERVAL '{self.number}' {self.unit}"
@@ -158,7 +152,7 @@ def read_freshness(number: str, unit: Unit) -> Freshness:
         InvalidInputError: the number is not a positive integer, or is too large.
     """
     text = number.strip()
-    if not (text.isascii() and text.isdigit()) or not 0 < int(text) <= _MAX_NUMBER:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= _MAX_NUMBER):
         raise InvalidInputError(
             f"FRESHNESS cannot be '{number}' of {unit}.", remedy="Use an integer: INTERVAL '3' MINUTE."
         )

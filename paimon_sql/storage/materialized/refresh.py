@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import tzinfo
 from functools import cached_property
@@ -73,22 +74,18 @@ class RefreshState:
     @staticmethod
     def read(properties: Mapping[str, str] | None) -> RefreshState | None:
         """Read the state from snapshot properties; None if it is missing or unreadable."""
-        text = (properties or {}).get(PROPERTY)
-        if text is None:
-            return None
-        try:
-            found = load_json(text)
+        with suppress(ValueError, LookupError, TypeError):
+            found = load_json((properties or {})[PROPERTY])
             sources = found["sources"]
             read = None if sources is None else tuple(SourceState(**source) for source in sources)
             return RefreshState(found["query"], found["refreshed"], found["mode"], read, found["views"])
-        except (ValueError, LookupError, TypeError):
-            return None
+        return None
 
 
 def inherited_properties(kind: CommitKind, latest: Snapshot | None) -> dict[str, str]:
     """Return the properties that a snapshot of this kind inherits from the previous one."""
-    properties = (latest.properties or {}) if latest and kind in _SAME_ROWS else {}
-    return {PROPERTY: properties[PROPERTY]} if PROPERTY in properties else {}
+    state = (latest.properties or {}).get(PROPERTY) if latest and kind in _SAME_ROWS else None
+    return {} if state is None else {PROPERTY: state}
 
 
 def last_refresh(table: Table, latest: Snapshot | None) -> RefreshState | None:

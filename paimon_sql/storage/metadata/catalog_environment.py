@@ -6,9 +6,10 @@ import json
 import logging
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from typing import TypedDict
 
 from paimon_sql.errors import CatalogUnavailableError, PaimonError
@@ -16,7 +17,7 @@ from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import TypeJson
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io import FileIO, FileStatus
 
 
 class HeldLock(ABC):
@@ -53,20 +54,17 @@ class TableLock(ABC):
         """
 
 
-class _NoLock(HeldLock):
+@dataclass(frozen=True)
+class Unlocked(TableLock, HeldLock):
+    """No lock: the file system creates files exclusively."""
+
     is_locked = False
+
+    def acquire(self, branch: str) -> AbstractContextManager[HeldLock]:
+        return nullcontext(self)
 
     def confirm(self) -> None:
         return
-
-
-@dataclass(frozen=True)
-class Unlocked(TableLock):
-    """No lock: the file system creates files exclusively."""
-
-    @contextmanager
-    def acquire(self, branch: str) -> Iterator[HeldLock]:
-        yield _NoLock()
 
 
 UNLOCKED = Unlocked()
@@ -154,7 +152,7 @@ _DONE = ".done"
 
 def as_done(partition: Mapping[str, str]) -> dict[str, str]:
     """Return the partition whose registration marks another one as done."""
-    last = next(reversed(list(partition)))
+    last = [*partition][-1]
     return {**partition, last: partition[last] + _DONE}
 
 
@@ -336,19 +334,17 @@ class MaintenanceLog:
 
     def prune(self) -> None:
         """Delete the oldest records of calls, and of commits, beyond the maximum."""
-        paths_by_trigger: dict[str, list[str]] = {}
-        for name, path in self._files():
-            paths_by_trigger.setdefault(name.partition("-")[0], []).append(path)
-        self.file_io.delete_many(path for paths in paths_by_trigger.values() for path in paths[: -self.retained])
+        for _, records in groupby(self._files(), lambda record: record.name.partition("-")[0]):
+            self.file_io.delete_many([record.path for record in records][: -self.retained])
 
     def runs(self) -> list[MaintenanceRun]:
         """Return all records, oldest first; concurrently deleted and unreadable ones are skipped."""
-        found = map_in_threads(self._read, [path for _, path in self._files()], _READERS)
+        found = map_in_threads(self._read, [record.path for record in self._files()], _READERS)
         return sorted((run for run in found if run is not None), key=lambda run: run.started_millis)
 
-    def _files(self) -> list[tuple[str, str]]:
-        """Return names and paths of the records, per trigger from oldest to newest."""
-        return [(s.name, s.path) for s in self.file_io.list(self.folder) if s.name.endswith(_SUFFIX)]
+    def _files(self) -> list[FileStatus]:
+        """Return the files of the records, per trigger from oldest to newest."""
+        return [s for s in self.file_io.list(self.folder) if s.name.endswith(_SUFFIX)]
 
     def _read(self, path: str) -> MaintenanceRun | None:
         text = self.file_io.read_if_exists(path)

@@ -51,13 +51,16 @@ class ManifestStore:
 
     Manifests and manifest lists are immutable, so decoded ones are cached until the least recently used are evicted.
     Entries name only files in the table's directories: reads and writes raise `UnsafePathError` otherwise.
+
+    Attributes:
+        external_roots: the external directories of the table.
     """
 
     def __init__(
         self, file_io: FileIO, paths: TablePaths, schema: TableSchema, access: ExternalAccess = NO_ACCESS
     ) -> None:
-        self._access = access
         self.file_io = file_io
+        self.external_roots = ExternalRoots(file_io, paths, schema, access)
         self._paths = paths
         self._schema = schema
         self._run = uuid.uuid4()
@@ -114,12 +117,9 @@ class ManifestStore:
         path = self.path(name)
         # The cache is valid only while the file exists: callers rely on an error for a deleted list.
         status = self.file_io.status(path)
-        metas = list_cache().get((path, status.size)) if status else None
-        if metas is None:
-            data = self.file_io.read_bytes(path)
-            metas = manifest.read_manifest_list(data, path)
-            list_cache().put((path, len(data)), metas)
-        return list(metas)
+        if status is None:
+            return self.read_list_once(name)
+        return [*list_cache().compute((path, status.size), lambda: self.read_list_once(name), once=False)]
 
     def read_list_once(self, name: str) -> list[ManifestFileMeta]:
         """Read the manifests of a manifest list without caching them, as in `read_once`."""
@@ -165,11 +165,6 @@ class ManifestStore:
         external = pa.array([e.file.external_path for e in entries], pa.string())
         self.external_roots.check(external, "the index file", path)
         return entries
-
-    @cached_property
-    def external_roots(self) -> ExternalRoots:
-        """The external directories of the table."""
-        return ExternalRoots(self.file_io, self._paths, self._schema, self._access)
 
     def _check_external(self, entries: pa.Table, path: str) -> None:
         self.external_roots.check(entries["external_path"], "the data file", path)

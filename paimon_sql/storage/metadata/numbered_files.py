@@ -60,6 +60,10 @@ class NumberedDirectory:
         """Read a version; MissingFileError if it does not exist."""
         return self.file_io.read_bytes(self.path(version))
 
+    def find(self, version: int) -> bytes | None:
+        """Read a version; None if it does not exist."""
+        return self.file_io.read_if_exists(self.path(version))
+
     def latest(self) -> int | None:
         """Return the last number that follows the hint's without a gap, without a hint the maximum of a listing.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from paimon_sql.errors import (
@@ -86,11 +87,10 @@ class SchemaManager:
 
     def _of_newest_snapshot(self) -> TableSchema | None:
         """Return the schema of the latest snapshot; None if unknown."""
-        try:
+        with suppress(CorruptFileError):
             newest = self._snapshots.latest()
             return None if newest is None else self.get(newest.schema_id)
-        except CorruptFileError:
-            return None
+        return None
 
     def newest(self) -> TableSchema:
         """Return the version of the maximum id, whether it is the table's current one or not.
@@ -98,8 +98,7 @@ class SchemaManager:
         Raises:
             NoSuchSnapshotError: there is none, because the table was dropped.
         """
-        ids = self.ids()
-        if not ids:
+        if not (ids := self.ids()):
             raise self._missing()
         return self._read(ids[-1])
 
@@ -123,10 +122,8 @@ class SchemaManager:
     def newest_readable(self) -> TableSchema | None:
         """Return the newest readable version, whether the table uses it or not; None without one."""
         for schema_id in reversed(self.ids()):
-            try:
+            with suppress(CorruptFileError, MissingFileError):
                 return self.get(schema_id)
-            except (CorruptFileError, MissingFileError):
-                continue
         return None
 
     def all(self) -> list[TableSchema]:
@@ -176,11 +173,9 @@ class SchemaManager:
         Raises:
             PaimonError: the file system does not answer.
         """
-        try:
-            stored = parse_schema(self.directory.read(schema.id), self.directory.path(schema.id))
-        except MissingFileError:
-            return False
-        if schema.time_millis and stored.time_millis != schema.time_millis:
+        data = self.directory.find(schema.id)
+        stored = None if data is None else parse_schema(data, self.directory.path(schema.id))
+        if stored is None or (schema.time_millis and stored.time_millis != schema.time_millis):
             return False
         return _definition(stored) == _definition(schema)
 

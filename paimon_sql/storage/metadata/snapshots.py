@@ -1,4 +1,7 @@
-"""Snapshots of a table, and rollback marks that identify late ones, whose base snapshot was rolled back."""
+"""Snapshots of a table, changelogs of expired ones, and rollback marks.
+
+A rollback mark identifies late snapshots, whose base snapshot was rolled back.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from paimon_sql.cache import Cache
-from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError, CorruptFileError, NoSuchSnapshotError
 from paimon_sql.format.layout.paths import MAIN_BRANCH, is_branch_root
-from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
+from paimon_sql.format.metadata.snapshot import Changelog, Snapshot, parse_snapshot
 from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.catalog_environment import VersionManagement
-from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
+from paimon_sql.storage.metadata.numbered_files import LATEST, NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
 
 _THREADS = 16
@@ -56,6 +59,11 @@ class SnapshotManager:
         """Return the id of the earliest retained snapshot; None for a table without snapshots."""
         return self.directory.earliest()
 
+    def retained(self) -> range | None:
+        """Return the ids from the earliest to the latest retained snapshot; None for a table without snapshots."""
+        earliest, latest = self.earliest_id(), self.latest_id()
+        return None if earliest is None or latest is None else range(earliest, latest + 1)
+
     def latest(self, known: Snapshot | None = None) -> Snapshot | None:
         """Return the latest snapshot; None for a table without snapshots.
 
@@ -89,12 +97,11 @@ class SnapshotManager:
         """
         rewind = self.rewinds.read()
         while newest is not None and rewind is not None and rewind.covers(newest):
-            try:
-                if not rewind.is_late(self._read(newest)):
-                    break
-            except MissingFileError:
+            if (found := self.find(newest)) is None:
                 newest = self.directory.latest()
                 continue
+            if not rewind.is_late(found):
+                break
             later, newest = newest, newest - 1
             if not self.directory.exists(newest):  # a running or killed rollback leaves gaps
                 newest = max((i for i in self.directory.versions() if i < later), default=None)
@@ -120,8 +127,7 @@ class SnapshotManager:
         """Return the numbers of all existing strays, ascending."""
         rewind = self.rewinds.read() if self._authority is None else None
         covered = [] if rewind is None else [i for i in self.directory.versions() if rewind.covers(i)]
-        read = {i: self.find(i) for i in covered}
-        return [i for i, found in read.items() if found is not None and rewind is not None and rewind.is_late(found)]
+        return [i for i in covered if (found := self.find(i)) and rewind and rewind.is_late(found)]
 
     def exists(self, snapshot_id: int) -> bool:
         """Whether the snapshot is retained."""
@@ -134,10 +140,10 @@ class SnapshotManager:
             NoSuchSnapshotError: it is not retained; the message contains the retained ids.
             CorruptFileError: its file is invalid.
         """
-        try:
-            return self._read(snapshot_id)
-        except MissingFileError:
-            raise self._missing(snapshot_id) from None
+        found = self.find(snapshot_id)
+        if found is None:
+            raise self._missing(snapshot_id)
+        return found
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """Return the snapshot of an id; None if it is not retained.
@@ -145,10 +151,8 @@ class SnapshotManager:
         Raises:
             CorruptFileError: its file is invalid.
         """
-        try:
-            return self._read(snapshot_id)
-        except MissingFileError:
-            return None
+        data = self.directory.find(snapshot_id)
+        return None if data is None else parse_snapshot(data, self.directory.path(snapshot_id))
 
     def remove(self, snapshot: Snapshot, *, durable: bool = False, unless: Callable[[], bool] = lambda: False) -> bool:
         """Delete a snapshot's file unless another snapshot has reused its number: True if this call deleted it.
@@ -195,15 +199,41 @@ class SnapshotManager:
                 cache.put(files[number], snapshot)
         return [snapshot for snapshot in snapshots.values() if snapshot is not None]
 
-    def _read(self, snapshot_id: int) -> Snapshot:
-        return parse_snapshot(self.directory.read(snapshot_id), self.directory.path(snapshot_id))
-
     def _missing(self, snapshot_id: int) -> NoSuchSnapshotError:
         earliest, latest = self.earliest_id(), self.latest_id()
         retained = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
         if snapshot_id == latest:
             retained = "a rollback to it was not completed; run it again"
         return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {retained}.", name=str(snapshot_id))
+
+
+class ChangelogManager:
+    """The changelog files of one table or branch (Paimon: `ChangelogManager`)."""
+
+    def __init__(self, file_io: FileIO, root: str) -> None:
+        self.directory = NumberedDirectory(file_io, f"{root}/changelog", "changelog-")
+
+    def ids(self) -> list[int]:
+        """Return the ids of all changelogs, ascending."""
+        return self.directory.versions()
+
+    def find(self, snapshot_id: int) -> Changelog | None:
+        """Return the changelog of an id, None if it does not exist; CorruptFileError if its file is invalid."""
+        data, path = self.directory.find(snapshot_id), self.directory.path(snapshot_id)
+        return None if data is None else parse_snapshot(data, path)
+
+    def all(self) -> list[Changelog]:
+        """Return all changelogs in order of id; one that is deleted concurrently is skipped."""
+        return [c for i in self.ids() if (c := self.find(i)) is not None]
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Write a snapshot that is about to expire as a changelog."""
+        self.directory.file_io.write_durably(self.directory.path(snapshot.id), snapshot.to_json().encode())
+        self.directory.advance_hint(LATEST, snapshot.id)
+
+    def remove(self, snapshot_id: int) -> bool:
+        """Delete a changelog's file and nothing else: True if it existed."""
+        return self.directory.file_io.delete(self.directory.path(snapshot_id))
 
 
 class SnapshotView:
@@ -220,10 +250,7 @@ class SnapshotView:
 
     def get(self, snapshot_id: int) -> Snapshot:
         """Return the snapshot of an id; errors as in `SnapshotManager.get`."""
-        found = self._seen.get(snapshot_id)
-        if found is None:
-            found = self._seen[snapshot_id] = self._snapshots.get(snapshot_id)
-        return found
+        return self.find(snapshot_id) or self._snapshots.get(snapshot_id)
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """Return the snapshot of an id; None if it is not retained."""

@@ -28,7 +28,6 @@ from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.index_files import index_entries
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 
@@ -154,7 +153,7 @@ def _planned(table: Table, latest: Snapshot | None) -> Purge:
     statistics = [latest.statistics] if latest is not None and latest.statistics else []
     return Purge(
         sum(len(b.snapshots.directory.versions()) for b in branches) - (bare is not None),
-        sum(len(_changelogs(b).ids()) for b in branches),
+        sum(len(b.changelogs.ids()) for b in branches),
         [name for b in branches for name in b.tags.names()],
         [b.branch for b in branches[1:]],
         [name for b in branches for name in b.consumers.names()],
@@ -211,7 +210,7 @@ def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset
 
 
 def _kept_elsewhere(branch: Table) -> Sequence[Snapshot]:
-    return [*(t.snapshot for t in branch.tags.all()), *_changelogs(branch).all()]
+    return [*(t.snapshot for t in branch.tags.all()), *branch.changelogs.all()]
 
 
 def _forget_holders(table: Table, plan: Purge) -> None:
@@ -223,12 +222,8 @@ def _forget_holders(table: Table, plan: Purge) -> None:
             table.tags.remove(name)
     for name in table.consumers.names():
         table.consumers.remove(name)
-    changelogs = _changelogs(table)
+    changelogs = table.changelogs
     for hint in (EARLIEST, LATEST):
         changelogs.directory.delete_hint(hint)
     delete_all(table, [changelogs.directory.path(i) for i in changelogs.ids()])
     table.file_io.sync_directory(changelogs.directory.directory)
-
-
-def _changelogs(branch: Table) -> ChangelogManager:
-    return ChangelogManager(branch.file_io, branch.paths.branch_root)

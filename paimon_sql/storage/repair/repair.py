@@ -20,7 +20,6 @@ from paimon_sql.storage.repair.unreadable_metadata import quarantine_unreadable
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.table.index_files import index_entries
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 _PATIENCE = 1.0
@@ -155,7 +154,7 @@ def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
 
 
 def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
-    for directory in (branch.snapshots.directory, ChangelogManager(branch.file_io, branch.paths.branch_root).directory):
+    for directory in (branch.snapshots.directory, branch.changelogs.directory):
         numbers = _versions(directory, found)
         for hint, correct in _correct_hints(directory, numbers):
             current = directory.hint(hint)
@@ -197,7 +196,7 @@ def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
 def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
     """Read all metadata files that refer to other files, each one once."""
     earliest = branch.snapshots.earliest_id() or 0
-    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    changelogs = branch.changelogs
     seen: set[str] = set()
     for i in _versions(branch.snapshots.directory, found):
         if i >= earliest:

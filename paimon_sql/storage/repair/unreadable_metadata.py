@@ -21,7 +21,6 @@ from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join, name_of
 from paimon_sql.storage.table.index_files import index_entries
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 ASIDE = "_unreadable"
@@ -161,7 +160,7 @@ def _manifests_of(branch: Table) -> Parse:
 
 def _named_files(branch: Table, aside: Quarantined) -> _Found:
     """Torn tags, changelogs and consumers."""
-    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    changelogs = branch.changelogs
     tags, consumers = branch.tags, branch.consumers
     tag_lost, changes_lost = "The tag is lost; files that only it kept are orphan files.", "Its changes are lost."
     candidates: list[tuple[str, str, Parse, str]] = [
@@ -196,7 +195,7 @@ def _schemas(branch: Table, aside: Quarantined) -> _Found:
 
 def _needed_schemas(branch: Table, quarantined: Collection[str]) -> set[int]:
     """The schemas that readable snapshots, tags and changelogs name."""
-    changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
+    changelogs = branch.changelogs
     found = [branch.snapshots.directory.path(i) for i in branch.snapshots.directory.versions()]
     found += [branch.tags.path(name) for name in branch.tags.names()]
     found += [changelogs.directory.path(i) for i in changelogs.ids()]

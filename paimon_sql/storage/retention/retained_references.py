@@ -21,7 +21,6 @@ from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.refs.tags import NamedTag, commit_key
 from paimon_sql.storage.retention.used_files import UsedFiles, changelog_data, changelog_metadata
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 Fingerprint = tuple[tuple[str, ...], tuple[FileStatus | None, ...]]
@@ -169,7 +168,7 @@ def references_of_branches(branch: Table, *, with_expiring: bool = False) -> lis
 
 def changelogs_of(branch: Table) -> list[Changelog]:
     """Return the changelogs of a branch that outlive their snapshots."""
-    return ChangelogManager(branch.file_io, branch.paths.branch_root).all()
+    return branch.changelogs.all()
 
 
 def fingerprint(table: Table) -> Fingerprint:

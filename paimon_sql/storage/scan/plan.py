@@ -268,7 +268,7 @@ def plan_scan(
         "scanResultedTableFiles": metrics.files_read,
         "scanResultedBytes": metrics.bytes_read,
     }
-    process_metrics().note(table, SCAN, measured)
+    process_metrics().note(table.metric_key, SCAN, measured)
     return ScanPlan(table, found.version.snapshot, splits, metrics, sizes, condition)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import tzinfo
 from itertools import takewhile
+from math import inf
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.bytes.bounded import load_json
@@ -38,7 +39,7 @@ from paimon_sql.storage.table.time_travel.change_range import (
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a micro-batch; None for none. The split that reaches a limit is still taken completely.
+    """The limits of a micro-batch. The split that reaches a limit is still taken completely.
 
     Attributes:
         files, bytes, rows: the max of each.
@@ -46,38 +47,33 @@ class Limits:
         max_wait: the max seconds to wait for them.
     """
 
-    files: int | None = None
-    bytes: int | None = None
-    rows: int | None = None
-    min_rows: int | None = None
-    max_wait: float | None = None
+    files: float = inf
+    bytes: float = inf
+    rows: float = inf
+    min_rows: int = 0
+    max_wait: float = inf
 
     @classmethod
     def of(cls, table: Table) -> Limits:
         """The limits that the options of a read set."""
-        options = table.options
-        wait = options.get(spark_options.READ_STREAM_MAX_TRIGGER_DELAY_MS)
+        read = table.options.get
         return cls(
-            options.get(spark_options.READ_STREAM_MAX_FILES_PER_TRIGGER),
-            options.get(spark_options.READ_STREAM_MAX_BYTES_PER_TRIGGER),
-            options.get(spark_options.READ_STREAM_MAX_ROWS_PER_TRIGGER),
-            options.get(spark_options.READ_STREAM_MIN_ROWS_PER_TRIGGER),
-            None if wait is None else wait / 1000,
+            read(spark_options.READ_STREAM_MAX_FILES_PER_TRIGGER) or inf,
+            read(spark_options.READ_STREAM_MAX_BYTES_PER_TRIGGER) or inf,
+            read(spark_options.READ_STREAM_MAX_ROWS_PER_TRIGGER) or inf,
+            read(spark_options.READ_STREAM_MIN_ROWS_PER_TRIGGER) or 0,
+            (read(spark_options.READ_STREAM_MAX_TRIGGER_DELAY_MS) or inf) / 1000,
         )
 
     @property
     def has_room(self) -> bool:
         """Whether another split may be taken."""
-        return all(limit is None or limit > 0 for limit in (self.files, self.bytes, self.rows))
+        return min(self.files, self.bytes, self.rows) > 0
 
     def without(self, split: Split) -> Limits:
         """The remaining limits after a split."""
-        return replace(
-            self,
-            files=None if self.files is None else self.files - len(split.files),
-            bytes=None if self.bytes is None else self.bytes - split.size,
-            rows=None if self.rows is None else self.rows - split.row_count,
-        )
+        files, size, rows = self.files - len(split.files), self.bytes - split.size, self.rows - split.row_count
+        return replace(self, files=files, bytes=size, rows=rows)
 
     def waits(self, rows: int, waited: float) -> bool:
         """Whether a micro-batch has to wait for more rows.
@@ -86,9 +82,7 @@ class Limits:
             rows: the rows that it has.
             waited: the seconds since the last micro-batch.
         """
-        if self.min_rows is None or rows >= self.min_rows:
-            return False
-        return self.max_wait is None or waited < self.max_wait
+        return rows < self.min_rows and waited < self.max_wait
 
 
 _BEHIND_LAST = 2**62
@@ -134,8 +128,16 @@ class StreamSource:
         """The micro-batch that `end` found last, with its splits, which the next call of `splits` returns."""
 
     def start(self) -> Position:
-        """The position at which the stream starts without a checkpoint."""
-        return start_of(self.table, earliest_with_changelog(self.table, self._mode))
+        """The position at which the stream starts without a checkpoint.
+
+        A consumer with progress continues from there; otherwise the options decide.
+
+        Raises:
+            InvalidOptionError: a stream cannot start where the options say.
+        """
+        begin = _consumed(self.table) or _by_options(self.table)
+        earliest = earliest_with_changelog(self.table, self._mode)
+        return begin if earliest is None or begin.snapshot_id >= earliest else Position(earliest)
 
     def newest(self) -> Position:
         """A position after all current snapshots."""
@@ -268,36 +270,12 @@ def parse_position(text: str) -> Position:
     """
     try:
         body = load_json(text)
-        total = body.get("totalSplits")
-        return Position(
-            int(body["snapshotId"]),
-            int(body["index"]),
-            bool(body["scanSnapshot"]),
-            None if total is None else int(total),
-        )
+        number, index, total = int(body["snapshotId"]), int(body["index"]), body.get("totalSplits")
+        return Position(number, index, bool(body["scanSnapshot"]), None if total is None else int(total))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(
             f"The checkpoint's offset is not that of a Paimon table: {text}.", remedy="Use another checkpoint."
         ) from error
-
-
-def start_of(table: Table, earliest: int | None, zone: tzinfo | None = None) -> Position:
-    """The position at which a stream without a checkpoint starts.
-
-    A consumer with progress continues from there; otherwise the options decide.
-
-    Args:
-        table: the table, under the options of the read.
-        earliest: the first snapshot whose changes are retained; None if nothing was written.
-        zone: the time zone of ``scan.timestamp``; None is this machine's.
-
-    Raises:
-        InvalidOptionError: a stream cannot start where the options say.
-    """
-    begin = _consumed(table) or _by_options(table, zone)
-    if earliest is not None and begin.snapshot_id < earliest:
-        return Position(earliest)
-    return begin
 
 
 def _consumed(table: Table) -> Position | None:
@@ -308,12 +286,12 @@ def _consumed(table: Table) -> Position | None:
     return Position(consumer.next_snapshot) if consumer else None
 
 
-def _by_options(table: Table, zone: tzinfo | None) -> Position:
+def _by_options(table: Table) -> Position:
     options, mode, latest = table.options, table.options.get(scan_options.SCAN_MODE), table.snapshots.latest_id() or 0
     number: int | None = options.get(scan_options.SCAN_SNAPSHOT_ID)
     millis: int | None = options.get(scan_options.SCAN_TIMESTAMP_MILLIS)
     if text := options.get(scan_options.SCAN_TIMESTAMP):
-        millis = parse_instant(text, zone)
+        millis = parse_instant(text)
     match mode:
         case "default" | "from-snapshot" | "from-snapshot-full" if number is not None:
             return Position(number, full=mode == "from-snapshot-full")
@@ -332,11 +310,5 @@ def _by_options(table: Table, zone: tzinfo | None) -> Position:
 
 def _at_time(table: Table, millis: int, latest: int) -> Position:
     """The position before the first snapshot that was committed at that time or later."""
-    low, high = table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID, latest + 1
-    while low < high:
-        middle = (low + high) // 2
-        if table.snapshots.get(middle).time_millis < millis:
-            low = middle + 1
-        else:
-            high = middle
-    return Position(low)
+    ids = range(table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID, latest + 1)
+    return Position(ids.start + bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis))

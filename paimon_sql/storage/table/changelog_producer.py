@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.storage.table.changelog_producers.base import ChangelogProducer
 
-PRODUCERS: dict[str, ChangelogProducer] = {
-    name: kind() for name, kind in by_name("paimon_sql.storage.table.changelog_producers", ChangelogProducer).items()
-}
+PRODUCERS = instances("paimon_sql.storage.table.changelog_producers", ChangelogProducer)
 
 
 def changelog_producer(options: TableOptions) -> ChangelogProducer:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidOptionError, NotAllowedError
+from paimon_sql.errors import NotAllowedError
 from paimon_sql.format.layout.external_paths import external_placer
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import EXTERNAL_ALLOWED_ROOTS
@@ -16,6 +16,7 @@ from paimon_sql.format.options.table import data_file
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.expressions.kernels.sorting import combined
 from paimon_sql.storage.file_io.paths import scheme_of
+from paimon_sql.storage.metadata.definition import conflict
 from paimon_sql.storage.table.table import Table
 
 
@@ -78,20 +79,14 @@ def external_placement(options: TableOptions) -> tuple[str, tuple[str, ...], tup
     if strategy == "none" or not roots:
         return "none", (), None
     if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
-        raise _invalid(
-            data_file.DATA_FILE_EXTERNAL_PATHS.key,
-            f"names '{plain[0]}', which has no scheme.",
-            "Use file:///.. or s3://..",
-        )
+        message = f"names '{plain[0]}', which has no scheme."
+        raise conflict(data_file.DATA_FILE_EXTERNAL_PATHS, message, "Use file:///.. or s3://..")
     if strategy == "specific-fs":
         scheme = (options.get(data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
         roots = tuple(root for root in roots if scheme_of(root) == scheme)
         if not roots:
-            raise _invalid(
-                data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
-                "must be the scheme of one of 'data-file.external-paths'.",
-                f"It is '{scheme}'.",
-            )
+            message = "must be the scheme of one of 'data-file.external-paths'."
+            raise conflict(data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS, message, f"It is '{scheme}'.")
     return strategy, roots, (_weights(options, len(roots)) if strategy == "weight-robin" else None)
 
 
@@ -111,8 +106,7 @@ def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str
                 f"{table.name}: no file may be written to '{root}'.",
                 remedy=f"List it in the catalog's option '{EXTERNAL_ALLOWED_ROOTS.key}'.",
             )
-    place = external_placer(strategy, roots, weights)
-    if place is None:
+    if (place := external_placer(strategy, roots, weights)) is None:
         return None
     directory = table.paths.relative_bucket(table.locations.partition(partition), bucket)
     return lambda name: place(directory, name)
@@ -124,11 +118,6 @@ def _weights(options: TableOptions, roots: int) -> tuple[int, ...] | None:
         return None
     parts = comma_separated(text)
     if len(parts) != roots or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise _invalid(
-            data_file.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"Use {roots} positive integers."
-        )
+        option, remedy = data_file.DATA_FILE_EXTERNAL_PATHS_WEIGHTS, f"Use {roots} positive integers."
+        raise conflict(option, f"cannot be '{text}'.", remedy)
     return tuple(map(int, parts))
-
-
-def _invalid(key: str, message: str, remedy: str) -> InvalidOptionError:
-    return InvalidOptionError(f"The option '{key}' {message}", key=key, remedy=remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 
 from paimon_sql.format.layout.paths import index_name
 from paimon_sql.format.metadata.index_files import DeletionVector, files_of_deletion_vectors
@@ -52,9 +53,8 @@ def write_index_file(
         row_count: number of its entries.
         deletion_vectors: the ranges of the deletion vectors in it, if any.
     """
-    file = IndexFileMeta(
-        index_type, index_name(str(uuid.uuid4()), 0), len(data), row_count, deletion_vectors=deletion_vectors
-    )
+    name = index_name(str(uuid.uuid4()), 0)
+    file = IndexFileMeta(index_type, name, len(data), row_count, deletion_vectors=deletion_vectors)
     table.file_io.write_bytes(_path(table, partition, bucket, file), data)
     return file
 
@@ -67,13 +67,10 @@ def write_deletions(
     target = None if has_buckets(table) else options.get(index.DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
     files: list[IndexFileMeta] = []
     try:
-        for data, ranges in files_of_deletion_vectors(
-            vectors, bitmap64=options.get(index.DELETION_VECTORS_BITMAP64), target=target
-        ):
-            kind, count = DELETION_VECTORS_INDEX, len(ranges)
-            files.append(
-                write_index_file(table, partition, bucket, kind, data, row_count=count, deletion_vectors=ranges)
-            )
+        bitmap64 = options.get(index.DELETION_VECTORS_BITMAP64)
+        write = partial(write_index_file, table, partition, bucket, DELETION_VECTORS_INDEX)
+        for data, ranges in files_of_deletion_vectors(vectors, bitmap64=bitmap64, target=target):
+            files.append(write(data, row_count=len(ranges), deletion_vectors=ranges))
     except BaseException:
         table.file_io.delete_many([_path(table, partition, bucket, file) for file in files])
         raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -26,13 +25,14 @@ from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.bucket_functions import BucketFunction, bucket_function
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema import types as t
-from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.format.text.time_fields import NANOS_A_DAY
 from paimon_sql.format.text.time_patterns import TimePattern, parse_plain_time
 from paimon_sql.format.text.values import cast_text, java_text
 from paimon_sql.storage.expressions.kernels.conform import as_fixed_lists
+from paimon_sql.storage.expressions.kernels.sorting import run_starts
 
 _NANOS_A_MILLI = 1_000_000
 _SHOWN_AS_CAST = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimestampType
@@ -41,21 +41,19 @@ _SHOWN_AS_CAST = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimesta
 class PartitionTimes:
     """Extracts the time of partitions (Paimon: `PartitionTimeExtractor`).
 
-    A single date or timestamp is the time itself. Strings and numbers are combined by the pattern and parsed by the
-    formatter, or as ``2024-01-31`` or ``2024-01-31 08:00:00`` without one.
+    A single date or timestamp is the time itself, a TIMESTAMP_LTZ in the zone of this machine. Strings and numbers are
+    combined by the pattern and parsed by the formatter, or as ``2024-01-31`` or ``2024-01-31 08:00:00`` without one.
 
     Args:
         fields: the partition columns.
         options: the table's options.
-        zone: the time zone of a TIMESTAMP_LTZ; None is this machine's.
 
     Raises:
         InvalidOptionError: the formatter is invalid.
     """
 
-    def __init__(self, fields: Sequence[t.DataField], options: TableOptions, zone: tzinfo | None = None) -> None:
+    def __init__(self, fields: Sequence[t.DataField], options: TableOptions) -> None:
         self._types = {f.name: f.type for f in fields}
-        self._zone = zone
         given: str | None = options.get(PARTITION_TIMESTAMP_PATTERN)
         names = sorted(map(re.escape, self._types), key=len, reverse=True)
         pieces = re.split(rf"\$({'|'.join(names)})", given) if given is not None else ["", fields[0].name, ""]
@@ -95,7 +93,7 @@ class PartitionTimes:
         if isinstance(data_type, t.LocalZonedTimestampType):
             nanos = epoch_nanos(value, data_type.precision)
             try:
-                wall = wall_clock_millis(self._zone, lambda: nanos // 1_000_000_000)
+                wall = wall_clock_millis(None, lambda: nanos // 1_000_000_000)
             except (ValueError, OverflowError, OSError):
                 return nanos
             return wall * _NANOS_A_MILLI + nanos % 1_000_000_000
@@ -137,6 +135,7 @@ class StrictPartitions:
             self._valid.add(partition)
 
 
+_NO_PARTITION = RowCodec([]).encode([])
 UNAWARE = -1
 """Number of buckets of a table in bucket-unaware mode; its files are in bucket 0."""
 
@@ -166,15 +165,10 @@ class Router:
     def _strict(self) -> StrictPartitions | None:
         return StrictPartitions.of(self.schema)
 
-    @cached_property
-    def _no_partition(self) -> bytes:
-        return RowCodec([]).encode([])
-
     def conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cast columns of the table, matched by name, to the table's types."""
-        types = {f.name: f.type for f in self.schema.fields}
-        schema = pa.schema([pa.field(name, arrow_type(types[name])) for name in batch.schema.names])
-        return conform_batch(batch, schema)
+        fields = {f.name: f for f in self.schema.fields}
+        return conform_batch(batch, arrow_schema(fields[name] for name in batch.schema.names))
 
     def buckets_of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
         """Return the bucket of each row."""
@@ -190,7 +184,7 @@ class Router:
     def partitions_of(self, batch: pa.RecordBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """Return the distinct serialized partitions of the rows, and the index of each row's partition."""
         if not self._partition_types:
-            return [self._no_partition], np.zeros(batch.num_rows, dtype=np.int64)
+            return [_NO_PARTITION], np.zeros(batch.num_rows, dtype=np.int64)
         columns = [batch.column(k) for k in self.schema.partition_keys]
         codes, picked = _distinct(columns)
         rows = encode_rows([c.take(pa.array(picked)) for c in columns], self._partition_types, prefix=True)
@@ -218,7 +212,7 @@ class Router:
             return
         order = np.argsort(groups, kind="stable")
         ordered = groups[order]
-        starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
+        starts = run_starts(ordered)
         gathered = batch.take(pa.array(order))
         for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
             group = ordered[start]

@@ -12,6 +12,7 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.execution.metrics import MetricKey
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.external.locations import NO_ACCESS, ExternalAccess
@@ -28,7 +29,7 @@ from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.consumers import ConsumerManager
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
-from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.metadata.snapshots import ChangelogManager, SnapshotManager
 from paimon_sql.storage.table.layout import TableLayout, choose_layout
 
 
@@ -59,13 +60,10 @@ class Locations:
         return data_file(self.bucket(partition, bucket), file.file_name, file.external_path)
 
     def files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
-        """Return the paths of a data file and of its extra files."""
-        return [self.data_file(partition, bucket, file), *self.extra_files_of(partition, bucket, file)]
-
-    def extra_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
-        """Return the paths of the extra files of a data file, such as its file indexes."""
+        """Return the paths of a data file and of its extra files, such as its file indexes."""
         directory = self.bucket(partition, bucket)
-        return [extra_file(directory, name, file.external_path) for name in file.extra_files]
+        extras = [extra_file(directory, name, file.external_path) for name in file.extra_files]
+        return [self.data_file(partition, bucket, file), *extras]
 
 
 @dataclass(frozen=True)
@@ -117,6 +115,11 @@ class Table:
         """The typed options."""
         return TableOptions(self.schema.options)
 
+    @property
+    def metric_key(self) -> MetricKey:
+        """What its metrics belong to."""
+        return MetricKey(self.name, self.path, self.branch)
+
     @cached_property
     def layout(self) -> TableLayout:
         """How its rows lie in files."""
@@ -136,6 +139,11 @@ class Table:
     def snapshots(self) -> SnapshotManager:
         """The snapshots."""
         return SnapshotManager(self.file_io, self.paths.branch_root, self.version_management, self.branch)
+
+    @cached_property
+    def changelogs(self) -> ChangelogManager:
+        """The changelogs of expired snapshots."""
+        return ChangelogManager(self.file_io, self.paths.branch_root)
 
     @cached_property
     def tags(self) -> TagManager:

@@ -13,7 +13,8 @@ from pyspark.errors import AnalysisException
 
 import paimon_sql
 from paimon_sql.catalog import warehouse
-from paimon_sql.storage.file_io import FileIO, LocalFileIO, resolving
+from paimon_sql.storage import file_io as files
+from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.metadata.catalog_environment import UNLOCKED
 from tests.faults.history import Operation, Outcome
 from tests.faults.processes.files import InjectingDriver, RealProcess, RecordingFileIO
@@ -84,13 +85,13 @@ class SparkParty:
 
     def _take_the_file_system(self) -> None:
         """Let the driver use the file system of the round wherever it opens a local one; workers have their own."""
-        opened = resolving.file_io_of
+        opened = files.file_io_of
 
         def file_io_of(path: str, options: dict[str, str] | None = None) -> FileIO:
             found = opened(path, options)
             return self._file_io if isinstance(found, LocalFileIO) else found
 
-        resolving.file_io_of = file_io_of  # type: ignore[assignment]
+        files.file_io_of = file_io_of  # type: ignore[assignment]
         warehouse.file_io_of = file_io_of  # type: ignore[assignment,attr-defined]
 
     def _carry_out(self, connection: Connection, number: int, name: str) -> None:

@@ -36,7 +36,8 @@ from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
-from paimon_sql.storage.format_tables.changes import Replaced, discard, publish, staging_folder
+from paimon_sql.storage.format_tables.changes import discard, publish, staging_folder
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
 
 _SOURCES = f"{EXECUTION}.datasources"
@@ -223,7 +224,7 @@ class FormatWrite(BatchWriteInterface):
     table: FormatTable
     info: WriteInfo
     staged: list[str] | None = None
-    _replaced: Replaced | None = field(default=None, init=False)
+    _replaced: Overwrite | None = field(default=None, init=False)
     _write: JavaObject | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -243,19 +244,19 @@ class FormatWrite(BatchWriteInterface):
         raise UnsupportedError(f"{self.table.name} is a format table, which does not support streaming writes.")
 
     def truncate(self) -> FormatWrite:
-        self._replaced = Replaced()
+        self._replaced = Overwrite()
         return self
 
     def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
     def overwrite(self, filters: Sequence[ConnectorExpression]) -> FormatWrite:
-        self._replaced = Replaced(partition_condition(self.table, filters))
+        self._replaced = Overwrite(partition_condition(self.table, filters))
         return self
 
     def overwriteDynamicPartitions(self) -> FormatWrite:
         # A table without partition columns is one partition, so an overwrite replaces all rows.
-        self._replaced = Replaced(dynamic=bool(self.table.partition_fields))
+        self._replaced = Overwrite(dynamic=bool(self.table.partition_fields))
         return self
 
     def toString(self) -> str:

@@ -14,15 +14,14 @@ from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.file_groups import groups_of_entries, is_dedicated
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, conjuncts_on
 from paimon_sql.storage.table.table import Table
 
 
 def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
     """Return the entries whose key range may contain a matching key; conditions on other columns are ignored."""
     fields = table.schema.key_fields
-    names = {f.name for f in fields}
-    wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= names])
+    wanted = conjuncts_on(predicate, [f.name for f in fields])
     if wanted is None or not len(entries):
         return entries
     return entries.filter(wanted.may_hold(_column_stats(entries, fields, "key_stats", wanted.columns())))
@@ -48,7 +47,7 @@ def may_match_by_values(
     keep = np.ones(len(entries), dtype=bool)
     relevant = predicate.columns() if columns is None else predicate.columns() & set(columns)
     for rows, stats in _stats(table, entries, relevant):
-        wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= stats.keys()])
+        wanted = conjuncts_on(predicate, stats)
         if wanted is not None:
             mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
             keep[rows] = mask.to_numpy(zero_copy_only=False)
@@ -58,14 +57,10 @@ def may_match_by_values(
 def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
     """Return the statistics of one column, one element per entry."""
     kind = arrow_type(table.schema.field(column).type)
-    order: list[npt.NDArray[np.int64]] = []
-    parts: list[ColumnStats] = []
-    for rows, stats in _stats(table, entries, {column}):
-        if column in stats:
-            order.append(rows)
-            parts.append(stats[column])
+    known = [(rows, stats[column]) for rows, stats in _stats(table, entries, {column}) if column in stats]
+    order, parts = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in known)]), [part for _, part in known]
     positions = np.full(len(entries), -1, np.int64)
-    positions[np.concatenate([np.zeros(0, np.int64), *order])] = np.arange(sum(map(len, order)))
+    positions[order] = np.arange(len(order))
     index = pa.array(positions, mask=positions < 0)
     minimum, maximum, nulls = (
         pa.concat_arrays([pa.nulls(0, kind_of), *(getattr(p, name).cast(kind_of) for p in parts)]).take(index)
@@ -109,13 +104,9 @@ def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.nda
     keys = pa.table({"schema": entries["schema_id"].combine_chunks(), "columns": text})
     numbered = keys.append_column("row", pa.array(np.arange(len(entries))))
     grouped = numbered.group_by(["schema", "columns"]).aggregate([("row", "list")])
-    found = []
-    for schema_id, joined, rows in zip(
-        *(grouped[c].to_pylist() for c in ("schema", "columns", "row_list")), strict=True
-    ):
-        names = None if joined is None else tuple(n for n in joined.split("\x00") if n)
-        found.append((schema_id, names, np.asarray(rows)))
-    return found
+    ids, texts, rows = (grouped[name].to_pylist() for name in ("schema", "columns", "row_list"))
+    names = [None if text is None else tuple(filter(None, text.split("\x00"))) for text in texts]
+    return list(zip(ids, names, map(np.asarray, rows), strict=True))
 
 
 def _column_stats(
@@ -156,11 +147,8 @@ def _evolved(
 
 def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
     """Return the entries of groups that may contain matching rows, by the statistics of each column's newest file."""
-    groups = groups_of_entries(entries)
-    is_single = np.bincount(groups)[groups] == 1
-    drop = np.zeros(len(entries), dtype=bool)
-    drop[is_single] = ~may_match_by_values(table, entries.filter(pa.array(is_single)), predicate)
-    for columns, rows in _newest_files(table, entries, groups, np.flatnonzero(~is_single)).items():
+    groups, drop = groups_of_entries(entries), np.zeros(len(entries), dtype=bool)
+    for columns, rows in _newest_files(table, entries, groups):
         drop[rows] = ~may_match_by_values(table, entries.take(pa.array(rows)), predicate, columns)
     if not drop.any():
         return entries
@@ -170,22 +158,26 @@ def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
 def stats_of_groups(table: Table, entries: pa.Table, column: str) -> ColumnStats:
     """Return statistics of one column for all rows of a group, one element per entry: those of its newest file."""
     stats = stats_of(table, entries, column)
-    groups = groups_of_entries(entries)
-    is_single = np.bincount(groups)[groups] == 1
-    newest = np.full(len(entries), -1)
-    for columns, rows in _newest_files(table, entries, groups, np.flatnonzero(~is_single)).items():
-        if column in columns:
+    groups, newest = groups_of_entries(entries), np.full(len(entries), -1)
+    for columns, rows in _newest_files(table, entries, groups):
+        if columns is None or column in columns:
             newest[groups[rows]] = rows
-    source = np.where(is_single, np.arange(len(entries)), newest[groups])
+    source = newest[groups]
     index = pa.array(source, mask=source < 0)
     minimum, maximum, nulls = (values.take(index) for values in (stats.minimum, stats.maximum, stats.null_count))
     return ColumnStats(minimum, maximum, nulls, entries["row_count"].combine_chunks())
 
 
 def _newest_files(
-    table: Table, entries: pa.Table, groups: np.ndarray, rows: np.ndarray
-) -> dict[frozenset[str], np.ndarray]:
-    """Return the rows of grouped files by the set of columns, current names, of which they are the newest file."""
+    table: Table, entries: pa.Table, groups: np.ndarray
+) -> Iterator[tuple[frozenset[str] | None, np.ndarray]]:
+    """Yield sets of columns, current names, and the rows that are their groups' newest files of these columns.
+
+    None stands for all columns, of the files that are a group of their own.
+    """
+    is_single = np.bincount(groups)[groups] == 1
+    yield None, np.flatnonzero(is_single)
+    rows = np.flatnonzero(~is_single)
     chosen = entries.select(["file_name", "schema_id", "write_cols", "max_sequence_number"]).take(pa.array(rows))
     names, schemas, written, sequences = (chosen[name].to_pylist() for name in chosen.column_names)
     current = {f.id: f.name for f in table.schema.fields}
@@ -201,7 +193,7 @@ def _newest_files(
         claimed_ids |= ids
         if columns:
             found.setdefault(columns, []).append(int(rows[i]))
-    return {columns: np.array(positions) for columns, positions in found.items()}
+    yield from ((columns, np.array(positions)) for columns, positions in found.items())
 
 
 def prune_row_ids(entries: pa.Table, row_ids: Predicate, groups: np.ndarray) -> pa.Table:

@@ -10,6 +10,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.casts.numbers import number_text_to_decimal
 from paimon_sql.storage.expressions.casts.registry import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, CastCall, rule
 from paimon_sql.storage.expressions.casts.times import to_timestamp
+from paimon_sql.storage.expressions.kernels.conform import only, with_validity_of
 
 _TRUE = pa.array(["t", "true", "y", "yes", "1"])
 _FALSE = pa.array(["f", "false", "n", "no", "0"])
@@ -30,7 +31,7 @@ def text_to_boolean(array: pa.Array, call: CastCall) -> pa.Array:
     lower = pc.utf8_lower(array)
     true, false = pc.is_in(lower, _TRUE), pc.is_in(lower, _FALSE)
     _check(array, pc.or_(true, false), call)
-    return pc.if_else(array.is_valid(), true, pa.scalar(None, pa.bool_()))
+    return with_validity_of(array, true)
 
 
 @rule(TEXTS, INTEGERS)
@@ -63,15 +64,11 @@ def text_to_date(array: pa.Array, call: CastCall) -> pa.Array:
     number = pc.match_substring_regex(array, _NUMBER)
     parts = pc.extract_regex(array, _DATE)
     _check(array, pc.or_(number, parts.is_valid()), call)
-    day = pc.if_else(pc.equal(pc.struct_field(parts, "day"), ""), "1", pc.struct_field(parts, "day"))
-    written = pc.binary_join_element_wise(
-        pc.utf8_lpad(pc.struct_field(parts, "year"), 4, "0"),
-        pc.utf8_lpad(pc.struct_field(parts, "month"), 2, "0"),
-        pc.utf8_lpad(day, 2, "0"),
-        "-",
-    )
-    dates = pc.if_else(parts.is_valid(), written, pa.scalar(None, pa.string())).cast(pa.date32())
-    return pc.coalesce(dates, _numbers(array, number, pa.int32()).view(pa.date32()))
+    year, month, day = parts.flatten()
+    day = pc.if_else(pc.equal(day, ""), "1", day)
+    padded = (pc.utf8_lpad(part, width, "0") for part, width in ((year, 4), (month, 2), (day, 2)))
+    dates = only(parts.is_valid(), pc.binary_join_element_wise(*padded, "-")).cast(pa.date32())
+    return pc.coalesce(dates, only(number, array).cast(pa.int32()).view(pa.date32()))
 
 
 @rule(TEXTS, (t.TimeType,))
@@ -80,12 +77,10 @@ def text_to_time(array: pa.Array, call: CastCall) -> pa.Array:
     number = pc.match_substring_regex(array, _NUMBER)
     clock = pc.match_substring_regex(array, _TIME)
     _check(array, pc.or_(number, clock), call)
-    text = pc.if_else(clock, array, pa.scalar(None, pa.string()))
-    text = pc.replace_substring_regex(text, r"(\.\d{3})\d+$", r"\1")
+    text = pc.replace_substring_regex(only(clock, array), r"(\.\d{3})\d+$", r"\1")
     text = pc.replace_substring_regex(text, r"^(\d):", r"0\1:")
     clocked = pc.binary_join_element_wise("1970-01-01", text, " ").cast(pa.timestamp("ms"))
-    times = clocked.cast(pa.time32("ms"))
-    return pc.coalesce(times, _numbers(array, number, pa.int32()).view(pa.time32("ms")))
+    return pc.coalesce(clocked.cast(pa.time32("ms")), only(number, array).cast(pa.int32()).view(pa.time32("ms")))
 
 
 @rule(TEXTS, TIMESTAMPS)
@@ -95,17 +90,11 @@ def text_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
     parts = pc.extract_regex(array, _TIMESTAMP)
     _check(array, pc.or_(number, parts.is_valid()), call)
     unit = call.arrow.unit
-    clock = pc.if_else(pc.equal(pc.struct_field(parts, "clock"), ""), "00:00:00", pc.struct_field(parts, "clock"))
-    short = pc.equal(pc.utf8_length(clock), 5)
-    clock = pc.if_else(short, pc.binary_join_element_wise(clock, ":00", ""), clock)
-    digits = pc.utf8_rpad(
-        pc.utf8_slice_codeunits(pc.struct_field(parts, "digits"), 0, 9 if unit == "ns" else 6), 1, "0"
-    )
-    written = pc.binary_join_element_wise(
-        pc.binary_join_element_wise(pc.struct_field(parts, "date"), clock, " "), digits, "."
-    )
-    text = pc.if_else(parts.is_valid(), written, pa.scalar(None, pa.string()))
-    parsed = to_timestamp(text.cast(pa.timestamp(unit)), call)
+    date, clock, digits = parts.flatten()
+    rest = pc.if_else(pc.equal(clock, ""), "00:00:00", pc.if_else(pc.equal(pc.utf8_length(clock), 5), ":00", ""))
+    digits = pc.utf8_rpad(pc.utf8_slice_codeunits(digits, 0, 9 if unit == "ns" else 6), 1, "0")
+    written = pc.binary_join_element_wise(date, " ", clock, rest, ".", digits, "")
+    parsed = to_timestamp(only(parts.is_valid(), written).cast(pa.timestamp(unit)), call)
     return pc.coalesce(parsed, _from_counts(array, number, call))
 
 
@@ -113,12 +102,8 @@ def _from_counts(array: pa.Array, number: pa.Array, call: CastCall) -> pa.Array:
     """Numeric strings as counts since 1970, of seconds, milli-, micro- or nanoseconds by the type's precision."""
     precision = getattr(call.target, "precision", 6)
     unit = next(u for digits, u in ((0, "s"), (3, "ms"), (6, "us"), (9, "ns")) if precision <= digits)
-    counts = _numbers(array, number, pa.int64())
+    counts = only(number, array).cast(pa.int64())
     return to_timestamp(counts.view(pa.timestamp(unit, call.arrow.tz)), call)
-
-
-def _numbers(array: pa.Array, chosen: pa.Array, target: pa.DataType) -> pa.Array:
-    return pc.if_else(chosen, array, pa.scalar(None, pa.string())).cast(target)
 
 
 def _check(array: pa.Array, good: pa.Array, call: CastCall) -> None:

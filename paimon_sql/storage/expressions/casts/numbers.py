@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.casts.registry import FLOATS, INTEGERS, CastCall, rule
-from paimon_sql.storage.expressions.kernels.conform import with_validity_of
+from paimon_sql.storage.expressions.kernels.conform import only, with_validity_of
 
 _WIDE_DIGITS = 76
 _EXPONENT_SCALE = 37
@@ -19,15 +19,6 @@ _EXACT = Context(prec=100)
 _COMPACT_DIGITS = 18
 _INT_RANGE = (-(2**31), 2**31 - 1)
 _LONG_LIMIT = 2.0**63
-
-_NUMPY: dict[type[t.DataType], type[np.generic]] = {
-    t.TinyIntType: np.int8,
-    t.SmallIntType: np.int16,
-    t.IntType: np.int32,
-    t.BigIntType: np.int64,
-    t.FloatType: np.float32,
-    t.DoubleType: np.float64,
-}
 
 
 def plain_values(array: pa.Array) -> npt.NDArray[np.generic]:
@@ -38,7 +29,7 @@ def plain_values(array: pa.Array) -> npt.NDArray[np.generic]:
 
 def _typed(values: npt.NDArray[np.generic], call: CastCall) -> npt.NDArray[np.generic]:
     with np.errstate(over="ignore"):
-        return values.astype(_NUMPY[type(call.target)])
+        return values.astype(call.arrow.to_pandas_dtype())
 
 
 @rule(INTEGERS, INTEGERS + FLOATS)
@@ -85,31 +76,28 @@ def number_text_to_decimal(text: pa.Array, size: pa.Array, call: CastCall) -> pa
     precision, scale = call.arrow.precision, call.arrow.scale
     # Remove what is far too big first, so that the rest fits into the wide type.
     near = pc.less(pc.abs(size), 2 * 10.0 ** (precision - scale))
-    numbers = pc.if_else(near, text, pa.scalar(None, pa.string()))
+    numbers = only(near, text)
     # One digit after the last is enough for rounding; Arrow refuses to truncate more itself.
     digits = scale + 1
     tiny = pc.less(pc.abs(size), 10.0 ** -(digits + 1))
     numbers = pc.if_else(pc.and_(near, tiny), "0", _expand_exponent(numbers))
     exponent = pc.match_substring_regex(numbers, "[eE]")
-    nothing = pa.scalar(None, pa.string())
     plain = pc.replace_substring_regex(numbers, rf"^([+-]?\d*\.\d{{{digits}}})\d+$", r"\1")
-    plain = pc.if_else(exponent, nothing, plain).cast(pa.decimal256(_WIDE_DIGITS, digits))
-    scientific = pc.if_else(exponent, numbers, nothing).cast(pa.decimal256(_WIDE_DIGITS, _EXPONENT_SCALE))
+    plain = only(pc.invert(exponent), plain).cast(pa.decimal256(_WIDE_DIGITS, digits))
+    scientific = only(exponent, numbers).cast(pa.decimal256(_WIDE_DIGITS, _EXPONENT_SCALE))
     return pc.coalesce(fitted(plain, call), fitted(scientific, call))
 
 
 def _expand_exponent(text: pa.Array) -> pa.Array:
     """Write numbers below 1 with a negative exponent, such as 1.25e-12, without one; others are unchanged."""
     parts = pc.extract_regex(text, r"^(?P<sign>[+-]?)(?P<whole>\d*)\.?(?P<part>\d*)[eE]-(?P<power>\d{1,4})$")
-    power = pc.coalesce(pc.struct_field(parts, "power"), "0").cast(pa.int64())
-    zeros = pc.subtract(power, pc.utf8_length(pc.coalesce(pc.struct_field(parts, "whole"), "")).cast(pa.int64()))
+    sign, whole, part, power = parts.flatten()
+    zeros = pc.subtract(
+        pc.coalesce(power, "0").cast(pa.int64()), pc.utf8_length(pc.coalesce(whole, "")).cast(pa.int64())
+    )
     below_one = pc.and_(parts.is_valid(), pc.greater_equal(zeros, 0))
     padding = pc.binary_repeat("0", pc.max_element_wise(zeros, 0))
-    sign = pc.coalesce(pc.struct_field(parts, "sign"), "")
-    written = pc.binary_join_element_wise(
-        sign, "0.", padding, pc.struct_field(parts, "whole"), pc.struct_field(parts, "part"), ""
-    )
-    return pc.if_else(below_one, written, text)
+    return pc.if_else(below_one, pc.binary_join_element_wise(sign, "0.", padding, whole, part, ""), text)
 
 
 @rule((t.DecimalType,), (t.DecimalType,))
@@ -123,7 +111,7 @@ def fitted(array: pa.Array, call: CastCall) -> pa.Array:
     nines = Decimal(10 ** (precision - scale + fraction_digits) - 1).scaleb(-fraction_digits, _EXACT)
     maximum = pa.scalar(nines, pa.decimal256(_WIDE_DIGITS, wide.type.scale))
     fits = pc.less_equal(pc.abs(wide), maximum)
-    return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(call.arrow)
+    return only(fits, wide).cast(call.arrow)
 
 
 @rule((t.DecimalType,), INTEGERS)

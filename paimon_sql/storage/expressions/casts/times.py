@@ -19,7 +19,7 @@ _DIGITS = {"us": 6, "ns": 9}
 @rule(TIMESTAMPS, TIMESTAMPS)
 def timestamp_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
     """Digits beyond the new precision are floored; timestamps with local time zone are read in the session's."""
-    return to_timestamp(wall_clock(array, call.time_zone) if array.type.tz and not call.arrow.tz else array, call)
+    return to_timestamp(array if call.arrow.tz else local_times(array, call), call)
 
 
 def to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
@@ -44,8 +44,7 @@ def date_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
 @rule(TIMESTAMPS, (t.DateType,))
 def timestamp_to_date(array: pa.Array, call: CastCall) -> pa.Array:
     """The day, in the session's time zone if the source has a local time zone."""
-    local = wall_clock(array, call.time_zone) if array.type.tz else array
-    return local.cast(pa.date32(), safe=False)
+    return local_times(array, call).cast(pa.date32(), safe=False)
 
 
 @rule((t.TimeType,), TIMESTAMPS)
@@ -57,8 +56,7 @@ def time_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
 @rule(TIMESTAMPS, (t.TimeType,))
 def timestamp_to_time(array: pa.Array, call: CastCall) -> pa.Array:
     """The time of day in milliseconds, in the session's time zone if the source has a local time zone."""
-    local = wall_clock(array, call.time_zone) if array.type.tz else array
-    millis = plain_values(conform(local, pa.timestamp("ms")).view(pa.int64())) % _MILLIS_PER_DAY
+    millis = plain_values(conform(local_times(array, call), pa.timestamp("ms")).view(pa.int64())) % _MILLIS_PER_DAY
     return with_validity_of(array, pa.array(millis.astype(np.int32))).view(pa.time32("ms"))
 
 
@@ -76,6 +74,11 @@ def timestamp_to_seconds(array: pa.Array, call: CastCall) -> pa.Array:
     seconds = np.fix(plain_values(array.view(pa.int64())) / per_second).astype(np.int64)
     narrow = seconds.astype(np.int32) if isinstance(call.target, t.IntType) else seconds
     return with_validity_of(array, pa.array(narrow))
+
+
+def local_times(timestamps: pa.Array, call: CastCall) -> pa.Array:
+    """Return timestamps without zone: those with a local time zone as displayed in the session's."""
+    return wall_clock(timestamps, call.time_zone) if timestamps.type.tz else timestamps
 
 
 def wall_clock(instants: pa.Array, time_zone: str) -> pa.Array:

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.casts import registry
 from paimon_sql.storage.expressions.casts.registry import TEXTS, CastCall, cast, rule
-from paimon_sql.storage.expressions.casts.times import wall_clock
-from paimon_sql.storage.expressions.kernels.conform import rebuild_list
+from paimon_sql.storage.expressions.casts.times import local_times
+from paimon_sql.storage.expressions.kernels.conform import rebuild_list, with_validity_of
 
 _MAX_PLAIN, _MIN_PLAIN = 1e7, 1e-3
 _NULL = "null"
@@ -39,9 +39,8 @@ def decimal_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), array.null_count, array.offset)
     digits = pc.utf8_lpad(pc.abs(unscaled).cast(pa.string()), scale + 1, "0")
     if scale:
-        digits = pc.binary_join_element_wise(
-            pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale), "."
-        )
+        whole, part = pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale)
+        digits = pc.binary_join_element_wise(whole, part, ".")
     negative = pc.less(unscaled, pa.scalar(0).cast(pa.decimal128(38, 0)))
     return fitted_text(pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, ""), call)
 
@@ -54,34 +53,25 @@ def float_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     size = pc.abs(array.cast(pa.float64()))
     zero = pc.equal(size, 0.0)
     plain = pc.or_(zero, pc.and_(pc.greater_equal(size, _MIN_PLAIN), pc.less(size, _MAX_PLAIN)))
-    with_point = pc.if_else(
-        pc.match_substring(shortest, "."), shortest, pc.binary_join_element_wise(shortest, ".0", "")
-    )
-    written = pc.if_else(plain, with_point, _scientific(shortest))
+    point = pc.if_else(pc.match_substring(shortest, "."), "", ".0")
+    written = pc.if_else(plain, pc.binary_join_element_wise(shortest, point, ""), _scientific(shortest))
     return fitted_text(pc.if_else(pc.is_finite(array), written, special), call)
 
 
 def _scientific(text: pa.Array) -> pa.Array:
     """Return numbers as ``d.ddEn``; values that are not finite give null or garbage, which the caller ignores."""
     parts = pc.extract_regex(text, r"^(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<part>\d+))?(?:[eE](?P<power>[+-]?\d+))?$")
-    whole, part = pc.struct_field(parts, "whole"), pc.struct_field(parts, "part")
+    sign, whole, part, power = parts.flatten()
     all_digits = pc.binary_join_element_wise(whole, part, "")
     significant = pc.utf8_ltrim(all_digits, "0")
     leading = pc.subtract(pc.utf8_length(all_digits), pc.utf8_length(significant))
-    exponent = pc.if_else(pc.equal(pc.struct_field(parts, "power"), ""), "0", pc.struct_field(parts, "power"))
+    exponent = pc.if_else(pc.equal(power, ""), "0", pc.utf8_ltrim(power, "+")).cast(pa.int64())
     point = pc.subtract(pc.subtract(pc.utf8_length(whole), leading), 1)
-    power = pc.add(pc.utf8_ltrim(exponent, "+").cast(pa.int64()), point.cast(pa.int64()))
+    shown_power = pc.add(exponent, point.cast(pa.int64())).cast(pa.string())
     digits = pc.utf8_rtrim(significant, "0")
-    rest = pc.utf8_slice_codeunits(digits, 1)
-    return pc.binary_join_element_wise(
-        pc.struct_field(parts, "sign"),
-        pc.utf8_slice_codeunits(digits, 0, 1),
-        ".",
-        pc.if_else(pc.equal(rest, ""), "0", rest),
-        "E",
-        power.cast(pa.string()),
-        "",
-    )
+    first, rest = pc.utf8_slice_codeunits(digits, 0, 1), pc.utf8_slice_codeunits(digits, 1)
+    rest = pc.if_else(pc.equal(rest, ""), "0", rest)
+    return pc.binary_join_element_wise(sign, first, ".", rest, "E", shown_power, "")
 
 
 @rule((t.TimeType,), TEXTS)
@@ -97,7 +87,7 @@ def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``yyyy-MM-dd HH:mm:ss`` and the digits of the type's precision; a local time zone is shown in the session's."""
     precision = getattr(call.source, "precision", 6)
-    local = wall_clock(array, call.time_zone) if array.type.tz else array
+    local = local_times(array, call)
     spare = (9 if array.type.unit == "ns" else 6) - precision
     text = local.cast(pa.string())
     if spare:
@@ -129,9 +119,8 @@ def bytes_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
 def array_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``[a, b, null]``."""
     lists = array.cast(pa.list_(array.type.value_field))
-    return fitted_text(
-        _enclosed("[", _joined(lists, _element_text(lists.values, call.source.children()[0], call)), "]"), call
-    )
+    elements = _element_text(lists.values, call.source.children()[0], call)
+    return fitted_text(_enclosed("[", _joined(lists, elements), "]"), call)
 
 
 @rule((t.MapType, t.MultisetType), TEXTS)
@@ -148,8 +137,8 @@ def map_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 def row_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``{a, null}``."""
     parts = [_element_text(array.field(i), part, call) for i, part in enumerate(call.source.children())]
-    text = _enclosed("{", pc.binary_join_element_wise(*parts, ", "), "}") if parts else "{}"
-    return fitted_text(pc.if_else(array.is_valid(), text, pa.scalar(None, pa.string())), call)
+    text = _enclosed("{", pc.binary_join_element_wise(*parts, ", "), "}") if parts else pa.repeat("{}", len(array))
+    return fitted_text(with_validity_of(array, text), call)
 
 
 def _element_text(array: pa.Array, data_type: t.DataType, call: CastCall) -> pa.Array:

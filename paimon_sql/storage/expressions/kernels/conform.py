@@ -72,20 +72,22 @@ def _timestamp(array: pa.Array, target: pa.TimestampType) -> pa.Array:
     return with_validity_of(array, pa.array(floored)).view(target)
 
 
+def only(mask: pa.Array, values: pa.Array) -> pa.Array:
+    """Return the values where a mask is true, otherwise null."""
+    return pc.if_else(mask, values, pa.scalar(None, values.type))
+
+
 def with_validity_of(array: pa.Array, values: pa.Array) -> pa.Array:
     """Return ``values`` with nulls where ``array`` is null."""
-    return pc.if_else(array.is_valid(), values, pa.scalar(None, values.type)) if array.null_count else values
+    return only(array.is_valid(), values) if array.null_count else values
 
 
 def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -> pa.Array:
     if not pa.types.is_struct(array.type):
         raise pa.ArrowNotImplementedError(f"{array.type} is not a struct")
-    indices = [array.type.get_field_index(field.name) for field in target]
-    children = [
-        pa.nulls(len(array), field.type) if index < 0 else conform(array.field(index), field.type, leaf)
-        for field, index in zip(target, indices, strict=True)
-    ]
-    return rebuild_struct(array, target, children)
+    existing = {field.name: array.field(i) for i, field in enumerate(array.type)}
+    nothing = pa.nulls(len(array))
+    return rebuild_struct(array, target, [conform(existing.get(f.name, nothing), f.type, leaf) for f in target])
 
 
 def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
@@ -196,20 +198,8 @@ def as_fixed_lists(lists: pa.Array, kind: pa.FixedSizeListType) -> pa.Array:
     Raises:
         pa.ArrowInvalid: a list has another size or contains a null, or an element does not fit its type.
     """
-    size, is_null = kind.list_size, pc.is_null(lists).to_numpy(zero_copy_only=False)
-    sizes = pc.list_value_length(lists).drop_null()
-    if not pc.all(pc.equal(sizes, size), min_count=0).as_py():
-        raise pa.ArrowInvalid(f"a vector has {size} elements")
-    elements = pc.list_flatten(lists)
-    if elements.null_count:
+    if not pc.all(pc.equal(pc.list_value_length(lists).drop_null(), kind.list_size), min_count=0).as_py():
+        raise pa.ArrowInvalid(f"a vector has {kind.list_size} elements")
+    if pc.list_flatten(lists).null_count:
         raise pa.ArrowInvalid("a vector cannot contain nulls")
-    # A null list occupies as many elements as any other, with any values.
-    positions = np.repeat(np.where(is_null, 0, np.cumsum(~is_null) - 1) * size, size) + np.tile(
-        np.arange(size), len(lists)
-    )
-    cast_elements = elements.cast(kind.value_type)
-    if len(cast_elements):
-        filled = cast_elements.take(pa.array(positions, pa.int64()))
-    else:
-        filled = pa.array([0] * (size * len(lists)), pa.int64()).cast(kind.value_type)
-    return pa.FixedSizeListArray.from_arrays(filled, type=kind, mask=pa.array(is_null))
+    return lists.cast(kind)

@@ -100,6 +100,11 @@ def group_starts(columns: Sequence[pa.Array], order: Indices) -> Indices:
     return np.concatenate([[0], np.flatnonzero(changes) + 1])
 
 
+def run_starts(values: npt.NDArray[np.generic]) -> Indices:
+    """Return the positions at which a run of equal values begins; empty without values."""
+    return np.flatnonzero(np.concatenate([np.ones(min(len(values), 1), np.bool_), values[1:] != values[:-1]]))
+
+
 def _is_plain(column: SortColumn) -> bool:
     return pa.types.is_integer(column.values.type) and not column.values.null_count
 
@@ -138,9 +143,7 @@ class Segments:
     @cached_property
     def starts(self) -> Indices:
         """The start positions of the non-empty groups, for ``reduceat``."""
-        if not len(self.owners):
-            return np.empty(0, dtype=np.int64)
-        return np.concatenate([[0], np.flatnonzero(self.owners[1:] != self.owners[:-1]) + 1])
+        return run_starts(self.owners)
 
     @cached_property
     def present(self) -> Indices:
@@ -159,22 +162,23 @@ class Segments:
 
     def first(self, mask: Mask | None = None) -> Indices:
         """Return the position of each group's first row in the mask; NOWHERE without one."""
-        found = np.full(self.count, NOWHERE, dtype=np.int64)
-        rows = np.arange(len(self.owners)) if mask is None else np.flatnonzero(mask)
-        found[self.owners[rows][::-1]] = rows[::-1]
-        return found
+        return self._last_of(self._rows(mask)[::-1])
 
     def last(self, mask: Mask | None = None) -> Indices:
         """Return the position of each group's last row in the mask; NOWHERE without one."""
+        return self._last_of(self._rows(mask))
+
+    def _rows(self, mask: Mask | None) -> Indices:
+        return np.arange(len(self.owners)) if mask is None else np.flatnonzero(mask)
+
+    def _last_of(self, rows: Indices) -> Indices:
         found = np.full(self.count, NOWHERE, dtype=np.int64)
-        rows = np.arange(len(self.owners)) if mask is None else np.flatnonzero(mask)
         found[self.owners[rows]] = rows
         return found
 
-    def counts(self, mask: Mask | None = None) -> Indices:
-        """Return the number of rows per group, of those in the mask."""
-        owners = self.owners if mask is None else self.owners[mask]
-        return np.bincount(owners, minlength=self.count).astype(np.int64)
+    def counts(self) -> Indices:
+        """Return the number of rows per group."""
+        return np.bincount(self.owners, minlength=self.count).astype(np.int64)
 
     def any(self, mask: Mask) -> Mask:
         """Return which groups have a row in the mask."""

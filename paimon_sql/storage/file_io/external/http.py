@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ _NOT_FOUND = (404, 410)
 _CHUNK = 1024 * 1024
 
 
-class HttpResponse:
+class HttpResponse(AbstractContextManager["HttpResponse"]):
     """The response of a server, read as a stream from its beginning; as a context manager it closes the connection.
 
     Args:
@@ -54,10 +54,8 @@ class HttpResponse:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._shown = redacted(url)
-        self._remaining = most_bytes
-        self._max_bytes = most_bytes
-        self._seconds = seconds
+        self._shown, self._seconds = redacted(url), seconds
+        self._max_bytes = self._remaining = most_bytes
         self._socket: socket.socket | None = None
         self._answer: http.client.HTTPResponse | None = None
         try:
@@ -66,12 +64,7 @@ class HttpResponse:
             self.close()
             raise self._translate(error) from None
 
-    def __enter__(self) -> HttpResponse:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def read(self, size: int = -1) -> bytes:
@@ -91,10 +84,7 @@ class HttpResponse:
 
     def seek(self, offset: int) -> None:
         """Skip bytes, forward only."""
-        while offset > 0:
-            skipped = len(self.read(min(offset, _CHUNK)))
-            if not skipped:
-                return
+        while skipped := len(self.read(min(offset, _CHUNK))) if offset > 0 else 0:
             offset -= skipped
 
     def close(self) -> None:

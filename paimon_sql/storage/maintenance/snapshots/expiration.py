@@ -36,7 +36,6 @@ from paimon_sql.storage.retention.plan import (
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
 from paimon_sql.storage.retention.retained_references import reference_of_snapshot, retry_on_concurrent_change, uses_of
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left, named_files, with_kind
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 ROUND = 50
@@ -156,7 +155,7 @@ def _claimed(table: Table, end: int) -> bool:
 
 def _carry_out(table: Table, plan: ExpirationPlan) -> None:
     if plan.keeps_changelog:
-        changelogs = ChangelogManager(table.file_io, table.paths.branch_root)
+        changelogs = table.changelogs
         for snapshot in plan.snapshots:
             if snapshot.id not in plan.late:
                 changelogs.keep(snapshot)
@@ -220,7 +219,7 @@ def expire_changelogs(
     Raises:
         PaimonError: a retained reference cannot be read; nothing was deleted.
     """
-    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    manager = table.changelogs
     from_snapshots = {c.id: c for c in coming}
     ids, latest = sorted({*manager.ids(), *from_snapshots}), table.snapshots.latest_id()
     if not ids or latest is None:

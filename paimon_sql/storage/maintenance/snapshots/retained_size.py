@@ -23,7 +23,6 @@ from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.used_files import new_rows, with_kind
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 MAX_SNAPSHOTS = 200
@@ -93,7 +92,7 @@ def held_space(
         # Files of the first retained snapshot do not count for tags, even if the deltas read do not reach so far back.
         counter.pass_over(_live(table, _existing(seen.get, [earliest])))
     tags = counter.add(_live(table, tagged_snapshots))
-    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    manager = table.changelogs
     changelog_ids = manager.ids()
     outliving = [c for c in _existing(manager.find, changelog_ids[-MAX_SNAPSHOTS:]) if c is not None]
     logs = _read(table, _metas(table, (s.changelog_manifest_list for s in (*snapshots, *outliving))))

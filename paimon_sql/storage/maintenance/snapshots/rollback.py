@@ -22,7 +22,7 @@ from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
 from paimon_sql.storage.metadata.snapshots import Rollback
 from paimon_sql.storage.retention.tags import guard_tag
 from paimon_sql.storage.staging.proposal import changed_table, is_same_table, require_same_table
-from paimon_sql.storage.table.snapshot_history import ChangelogManager, without_lost_changelog
+from paimon_sql.storage.table.snapshot_history import without_lost_changelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot, snapshot_at_time, snapshot_at_watermark
 
@@ -204,7 +204,7 @@ def _later(table: Table, target: Snapshot) -> list[int]:
 
 
 def _later_changelogs(table: Table, target_id: int) -> list[int]:
-    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    manager = table.changelogs
     return [i for i in manager.ids() if i > target_id]
 
 
@@ -299,7 +299,7 @@ def drop_newest_first(table: Table, found: Mapping[int, bytes]) -> int:
 
 def drop_changelogs(table: Table, target_id: int) -> int:
     """Delete the changelogs after a snapshot; return their number."""
-    manager = ChangelogManager(table.file_io, table.paths.branch_root)
+    manager = table.changelogs
     later = _later_changelogs(table, target_id)
     if later:
         manager.directory.delete_hint(LATEST)

@@ -12,6 +12,7 @@ from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.base import refuse_links
 from paimon_sql.storage.file_io.paths import check_file_name, temporary_sibling
 from paimon_sql.storage.metadata.catalog_environment import VersionManagement
+from paimon_sql.storage.metadata.refs.named_files import list_existing
 
 _PREFIX = "branch-"
 _LEFTOVER = re.compile(r"\.branch-.+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp", re.DOTALL)
@@ -67,9 +68,8 @@ class BranchManager:
             NotFoundError: it does not; the message lists existing ones.
         """
         if not self.exists(name):
-            names = self.names()
-            text = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
-            raise NotFoundError(f"Branch '{name}' does not exist: beside main {text}.", name=name)
+            existing = list_existing(self.names())
+            raise NotFoundError(f"Branch '{name}' does not exist: beside main {existing}.", name=name)
 
     def root(self, name: str) -> str:
         """Return the directory of a branch's own files."""

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from paimon_sql.format.metadata.snapshot import Consumer, parse_consumer
-from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.file_io.paths import check_file_name
-
-_PREFIX = "consumer-"
+from paimon_sql.storage.metadata.refs.named_files import NamedFiles
 
 
-class ConsumerManager:
+class ConsumerManager(NamedFiles):
     """The consumer files of one table or branch."""
 
-    def __init__(self, file_io: FileIO, root: str) -> None:
-        self.file_io = file_io
-        self.directory = f"{root}/consumer"
-
-    def path(self, name: str) -> str:
-        """Return the path of a consumer's progress; InvalidInputError for an invalid name."""
-        return f"{self.directory}/{_PREFIX}{check_file_name(name, 'consumer')}"
-
-    def files(self) -> list[FileStatus]:
-        """Return the consumer files, sorted by name; other files are ignored."""
-        found = self.file_io.list(self.directory)
-        return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
-
-    def names(self) -> list[str]:
-        """Return the names of all consumers, sorted."""
-        return [s.name.removeprefix(_PREFIX) for s in self.files()]
+    kind = "consumer"
 
     def all(self) -> dict[str, Consumer]:
         """Return all consumers by name; one that is deleted concurrently is skipped.
@@ -52,10 +34,6 @@ class ConsumerManager:
         """Set a consumer's progress, creating the consumer if needed."""
         self.file_io.write_durably(self.path(name), Consumer(next_snapshot).to_json().encode())
 
-    def remove(self, name: str) -> bool:
-        """Delete a consumer: True if it existed."""
-        return self.file_io.delete_durably(self.path(name))
-
     def expire(self, before_millis: int) -> list[str]:
         """Delete the consumers whose files were not modified since a time; return their names.
 
@@ -66,4 +44,4 @@ class ConsumerManager:
         self.file_io.delete_many([s.path for s in stale])
         if stale:
             self.file_io.sync_directory(self.directory)
-        return [s.name.removeprefix(_PREFIX) for s in stale]
+        return [self.name_of(s) for s in stale]

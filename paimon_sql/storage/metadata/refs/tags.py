@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,11 +13,11 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, Tag, parse_tag
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import check_file_name
 from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.refs.named_files import NamedFiles, list_existing
 
-_PREFIX = "tag-"
 _SUCCESS_DIRECTORY = "tag-success-file"
 _THREADS = 8
 
@@ -35,7 +35,7 @@ class NamedTag:
         return self.tag.snapshot
 
 
-class TagManager:
+class TagManager(NamedFiles):
     """The tag files of one table or branch; data files are not accessed (Paimon: `TagManager`).
 
     Args:
@@ -45,28 +45,12 @@ class TagManager:
         branch: the branch to lock.
     """
 
+    kind = "tag"
+
     def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
-        self.file_io = file_io
-        self.directory = f"{root}/tag"
+        super().__init__(file_io, root)
         self._lock = lock
         self._branch = branch
-
-    def path(self, name: str) -> str:
-        """Return the path of a tag."""
-        return f"{self.directory}/{_PREFIX}{check_tag_name(name)}"
-
-    def files(self) -> list[FileStatus]:
-        """Return the tag files, sorted by name; other files are ignored."""
-        found = self.file_io.list(self.directory)
-        return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
-
-    def names(self) -> list[str]:
-        """Return the names of all tags, sorted."""
-        return [self.name_of(s) for s in self.files()]
-
-    def name_of(self, status: FileStatus) -> str:
-        """Return the name of a tag file's tag."""
-        return status.name.removeprefix(_PREFIX)
 
     def success_path(self, name: str) -> str:
         """Return the path of a tag's success file (Paimon: ``tag.create-success-file``)."""
@@ -98,8 +82,7 @@ class TagManager:
         Raises:
             NoSuchSnapshotError: it does not exist; the message lists existing ones.
         """
-        tag = self.find(name)
-        if tag is None:
+        if (tag := self.find(name)) is None:
             raise self.missing(name)
         return tag
 
@@ -107,26 +90,19 @@ class TagManager:
         """Return the tags of a snapshot, sorted by name."""
         return [t for t in self.all() if t.snapshot.id == snapshot_id]
 
-    def create(
-        self,
-        name: str,
-        snapshot: Snapshot,
-        time_retained: timedelta | None = None,
-        now: Callable[[], datetime] = datetime.now,
-    ) -> Tag:
+    def create(self, name: str, snapshot: Snapshot, time_retained: timedelta | None = None) -> Tag:
         """Create a tag.
 
         Args:
             name: its name.
             snapshot: the snapshot to retain.
             time_retained: its time to live; without it the file has no creation time either.
-            now: the clock.
 
         Raises:
             AlreadyExistsError: the tag exists.
             InvalidInputError: the name is invalid.
         """
-        path, tag = self.path(name), _new(snapshot, time_retained, now)
+        path, tag = self.path(name), _new(snapshot, time_retained)
         data = tag.to_json().encode()
         with self._lock.acquire(self._branch) as held_lock:
             held_lock.confirm()
@@ -135,13 +111,7 @@ class TagManager:
             raise self.taken(name)
         return tag
 
-    def replace(
-        self,
-        name: str,
-        snapshot: Snapshot,
-        time_retained: timedelta | None = None,
-        now: Callable[[], datetime] = datetime.now,
-    ) -> Tag:
+    def replace(self, name: str, snapshot: Snapshot, time_retained: timedelta | None = None) -> Tag:
         """Replace the snapshot of an existing tag; the arguments are those of `create`.
 
         Returns:
@@ -151,7 +121,7 @@ class TagManager:
             NoSuchSnapshotError: the tag does not exist.
         """
         previous = self.get(name)
-        self.file_io.write_durably(self.path(name), _new(snapshot, time_retained, now).to_json().encode())
+        self.file_io.write_durably(self.path(name), _new(snapshot, time_retained).to_json().encode())
         return previous
 
     def rename(self, name: str, target: str) -> None:
@@ -167,24 +137,14 @@ class TagManager:
         if self.file_io.exists(destination) or not self.file_io.rename(source, destination):
             raise self.taken(target)
 
-    def remove(self, name: str) -> bool:
-        """Delete a tag's file and nothing else: True if it existed.
-
-        The deletion is durable: files that only this tag retained may be deleted next.
-        """
-        return self.file_io.delete_durably(self.path(name))
-
     def missing(self, name: str) -> NoSuchSnapshotError:
         """Return the error of a missing tag."""
-        names = self.names()
-        existing = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
-        return NoSuchSnapshotError(f"Tag '{name}' does not exist: {existing}.", name=name)
+        return NoSuchSnapshotError(f"Tag '{name}' does not exist: {list_existing(self.names())}.", name=name)
 
     def taken(self, name: str) -> AlreadyExistsError:
         """Return the error of an existing tag."""
-        return AlreadyExistsError(
-            f"Tag '{name}' already exists.", name=name, remedy="Replace it, or choose another name."
-        )
+        remedy = "Replace it, or choose another name."
+        return AlreadyExistsError(f"Tag '{name}' already exists.", name=name, remedy=remedy)
 
 
 def check_tag_name(name: str) -> str:
@@ -210,34 +170,26 @@ def commit_key(snapshot: Snapshot) -> tuple[int, str]:
     return snapshot.id, snapshot.delta_manifest_list
 
 
-def _new(snapshot: Snapshot, time_retained: timedelta | None, now: Callable[[], datetime]) -> Tag:
+def _new(snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
     # Old readers do not support times in a tag, so they are written only if needed.
-    return Tag(snapshot) if time_retained is None else Tag(snapshot, now(), time_retained)
+    return Tag(snapshot) if time_retained is None else Tag(snapshot, datetime.now(), time_retained)
 
 
 SUCCESS = "_SUCCESS"
 _CREATION, _MODIFICATION = "creationTime", "modificationTime"
 
 
-def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None) -> None:
-    """Write a success file; an existing one keeps its creation time (Paimon: `SuccessFile`).
-
-    Args:
-        file_io: the file system.
-        path: the path of the file.
-        now_millis: the time, in milliseconds since the epoch; the current time by default.
-    """
-    now = current_millis() if now_millis is None else now_millis
-    created = _creation(file_io, path)
+def write_success_file(file_io: FileIO, path: str) -> None:
+    """Write a success file; an existing one keeps its creation time (Paimon: `SuccessFile`)."""
+    now, created = current_millis(), _creation(file_io, path)
     body = {_CREATION: now if created is None else created, _MODIFICATION: now}
     file_io.write_bytes(path, json.dumps(body, indent=2).encode())
 
 
 def _creation(file_io: FileIO, path: str) -> int | None:
     """Return the creation time of a success file; None if it is missing or invalid."""
-    try:
+    with suppress(MissingFileError, ValueError):
         body = load_json(file_io.read_bytes(path))
-    except (MissingFileError, ValueError):
-        return None
-    created = body.get(_CREATION) if isinstance(body, dict) else None
-    return created if isinstance(created, int) else None
+        created = body.get(_CREATION) if isinstance(body, dict) else None
+        return created if isinstance(created, int) else None
+    return None

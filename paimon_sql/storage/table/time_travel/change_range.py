@@ -12,15 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError
+from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from paimon_sql.format.options.operations import scan
 from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.changelog_producer import changelog_producer
-from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import retained_range, snapshot_at_time
+from paimon_sql.storage.table.time_travel.resolve import not_retained, snapshot_at_time
 
 _AUTOMATIC = re.compile(r"\d{4}-?\d{2}-?\d{2}(?: \d{2}(?:-?\d{2})?)?")
 """Names of automatic tags: the day, hour or minute that they close."""
@@ -67,12 +66,10 @@ class ChangeRange:
         return self.mode != DELTA or kind is CommitKind.APPEND
 
 
-def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRange | None:
+def change_range_to_read(table: Table) -> ChangeRange | None:
     """Return the change range that the table's options set; None without one.
 
-    Args:
-        table: the table, with the options of the read.
-        zone: the zone of times without one; None is this machine's.
+    Times without a zone are those of this machine's.
 
     Raises:
         InvalidOptionError: the option is invalid.
@@ -82,7 +79,7 @@ def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRang
     if between := options.get(scan.INCREMENTAL_BETWEEN):
         return _between(table, *_ends(between, scan.INCREMENTAL_BETWEEN.key))
     if times := options.get(scan.INCREMENTAL_BETWEEN_TIMESTAMP):
-        return _between_times(table, *time_span(times, zone))
+        return _between_times(table, *time_span(times))
     if tag := options.get(scan.INCREMENTAL_TO_AUTO_TAG):
         return _to_tag(table, tag)
     return None
@@ -127,9 +124,8 @@ def _between(table: Table, start: str, end: str) -> ChangeRange:
     if all(tags) and table.options.get(scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT):
         start, end = (str(tag.snapshot.id) for tag in tags if tag)
     elif any(tags):
-        first, last = (
-            tag.snapshot if tag else _numbered(table, text) for tag, text in zip(tags, (start, end), strict=True)
-        )
+        pairs = zip(tags, (start, end), strict=True)
+        first, last = (tag.snapshot if tag else _numbered(table, text) for tag, text in pairs)
         if last is None or (first and first.id > last.id):
             raise _reversed(start, end)
         return ChangeRange(DIFF, first.id if first else 0, last if first is None or first.id < last.id else None, first)
@@ -144,15 +140,11 @@ def _of_ids(table: Table, start: int, end: int) -> ChangeRange:
     latest = table.snapshots.latest_id()
     earliest = earliest_with_changelog(table, mode)
     if latest is None or earliest is None or end > latest or start < earliest - 1:
-        raise NoSuchSnapshotError(
-            f"{table.name}: changes from snapshot {start} to {end} are not known: {retained_range(table)}.",
-            name=f"{start},{end}",
-        )
+        what = f"changes from snapshot {start} to {end} are not known"
+        raise not_retained(table, what, f"{start},{end}")
     if start == end:
         return ChangeRange(mode, start, None)
-    before = None
-    if mode == DIFF and start >= FIRST_SNAPSHOT_ID:
-        before = table.snapshots.get(start)
+    before = table.snapshots.get(start) if mode == DIFF and start >= FIRST_SNAPSHOT_ID else None
     return ChangeRange(mode, start, snapshot_with_changelog(table, end, mode), before)
 
 
@@ -160,11 +152,10 @@ def _between_times(table: Table, start: int, end: int) -> ChangeRange:
     """Return the changes between two times, in milliseconds since the epoch."""
     if start > end:
         raise _reversed(str(start), str(end))
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    if earliest is None or latest is None:
+    if (ids := table.snapshots.retained()) is None:
         return ChangeRange(_mode(table), 0, None)
     seen = SnapshotView(table.snapshots)
-    first, first_millis = earliest - 1, seen.get(earliest).time_millis
+    first, first_millis = ids.start - 1, seen.get(ids.start).time_millis
     if start >= first_millis:
         first = snapshot_at_time(table, start, seen).id
     last = snapshot_at_time(table, end, seen).id if end >= first_millis else first
@@ -174,10 +165,9 @@ def _between_times(table: Table, start: int, end: int) -> ChangeRange:
 def _to_tag(table: Table, name: str) -> ChangeRange:
     """Return the changes since the previous automatic tag."""
     tag = table.tags.find(name)
-    if tag is None:
-        return ChangeRange(DIFF, 0, None)
-    earlier = [n for n in table.tags.names() if _AUTOMATIC.fullmatch(n) and len(n) == len(name) and n < name]
-    if not _AUTOMATIC.fullmatch(name) or not earlier:
+    similar = [n for n in table.tags.names() if _AUTOMATIC.fullmatch(n) and len(n) == len(name)]
+    earlier = [n for n in similar if n < name]
+    if tag is None or name not in similar or not earlier:
         return ChangeRange(DIFF, 0, None)
     before = table.tags.get(max(earlier)).snapshot
     return ChangeRange(DIFF, before.id, tag.snapshot if before.id < tag.snapshot.id else None, before)
@@ -185,9 +175,7 @@ def _to_tag(table: Table, name: str) -> ChangeRange:
 
 def earliest_with_changelog(table: Table, mode: str) -> int | None:
     """Return the first snapshot whose changes are retained; None without snapshots."""
-    earliest_ids = [table.snapshots.earliest_id()]
-    if mode == CHANGELOG:
-        earliest_ids.extend(_changelogs(table).ids()[:1])
+    earliest_ids = [table.snapshots.earliest_id(), *(table.changelogs.ids()[:1] if mode == CHANGELOG else ())]
     return min((i for i in earliest_ids if i is not None), default=None)
 
 
@@ -199,17 +187,10 @@ def snapshot_with_changelog(table: Table, snapshot_id: int, mode: str) -> Snapsh
     """
     if (snapshot := table.snapshots.find(snapshot_id)) is not None:
         return snapshot
-    changelog = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None
+    changelog = table.changelogs.find(snapshot_id) if mode == CHANGELOG else None
     if changelog is not None:
         return changelog
-    raise NoSuchSnapshotError(
-        f"{table.name}: the changes of snapshot {snapshot_id} are not known any more: {retained_range(table)}.",
-        name=str(snapshot_id),
-    )
-
-
-def _changelogs(table: Table) -> ChangelogManager:
-    return ChangelogManager(table.file_io, table.paths.branch_root)
+    raise not_retained(table, f"the changes of snapshot {snapshot_id} are not known any more", snapshot_id)
 
 
 def _numbered(table: Table, text: str) -> Snapshot | None:
@@ -224,9 +205,8 @@ def _number(table: Table, text: str) -> int:
 
 
 def _reversed(start: str, end: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"The range from {start} to {end} ends before it begins.", key=scan.INCREMENTAL_BETWEEN.key
-    )
+    message = f"The range from {start} to {end} ends before it begins."
+    return InvalidOptionError(message, key=scan.INCREMENTAL_BETWEEN.key)
 
 
 _MICROS_OF_A_MILLI = 1000
@@ -294,14 +274,9 @@ def _last(table: Table, bound: Bound, retained: range, mode: str) -> int:
 
 
 def _number_of_version(table: Table, text: str, retained: range) -> int:
-    if text.isascii() and text.isdigit():
-        number = int(text)
-    else:
-        number = table.tags.get(text).snapshot.id
+    number = int(text) if text.isascii() and text.isdigit() else table.tags.get(text).snapshot.id
     if number not in retained:
-        raise NoSuchSnapshotError(
-            f"{table.name}: the changes of snapshot {text} are not known: {retained_range(table)}.", name=text
-        )
+        raise not_retained(table, f"the changes of snapshot {text} are not known", text)
     return number
 
 

@@ -64,11 +64,6 @@ class Version:
         return table.at_schema(self.schema_id)
 
 
-def snapshot_to_read(table: Table) -> Snapshot | None:
-    """Return the snapshot that the table's options select; the latest by default, None without snapshots."""
-    return version_to_read(table).snapshot
-
-
 def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
     """Return the state that the table's options select; the latest by default.
 
@@ -112,17 +107,30 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
         NoSuchSnapshotError: it is not retained; the message contains the retained ids, and a tag of the snapshot if
             any.
     """
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    is_between = earliest is not None and latest is not None and earliest <= snapshot_id <= latest
-    if is_between and (found := table.snapshots.find(snapshot_id)) is not None:
+    if (found := _find_retained(table, snapshot_id)) is not None:
         return found
     tags = table.tags.of_snapshot(snapshot_id)
     remedy = f"Tag '{tags[0].name}' keeps it: read the tag." if tags else None
-    raise NoSuchSnapshotError(
-        f"{table.name}: snapshot {snapshot_id} does not exist: {retained_range(table)}.",
-        name=str(snapshot_id),
-        remedy=remedy,
-    )
+    raise not_retained(table, f"snapshot {snapshot_id} does not exist", snapshot_id, remedy=remedy)
+
+
+def _find_retained(table: Table, snapshot_id: int) -> Snapshot | None:
+    return table.snapshots.find(snapshot_id) if snapshot_id in (table.snapshots.retained() or ()) else None
+
+
+def not_retained(
+    table: Table, what: str, name: object, seen: SnapshotView | None = None, remedy: str | None = None
+) -> NoSuchSnapshotError:
+    """Return the error for a state that is not retained, with the range of those that are.
+
+    Args:
+        table: the table.
+        what: what is missing, as a clause.
+        name: the name of the state.
+        seen: the snapshots that the caller has read already.
+        remedy: what to do.
+    """
+    return NoSuchSnapshotError(f"{table.name}: {what}: {retained_range(table, seen)}.", name=str(name), remedy=remedy)
 
 
 def referenced_snapshot(table: Table, snapshot_id: int) -> Snapshot:
@@ -131,21 +139,15 @@ def referenced_snapshot(table: Table, snapshot_id: int) -> Snapshot:
     Raises:
         NoSuchSnapshotError: it is neither.
     """
-    try:
-        return retained_snapshot(table, snapshot_id)
-    except NoSuchSnapshotError:
-        tags = table.tags.of_snapshot(snapshot_id)
-        if not tags:
-            raise
+    if (found := _find_retained(table, snapshot_id)) is None and (tags := table.tags.of_snapshot(snapshot_id)):
         return tags[0].snapshot
+    return found or retained_snapshot(table, snapshot_id)
 
 
 def is_retained(table: Table, snapshot: Snapshot) -> bool:
     """Whether a snapshot is still retained, and its id was not reused; the files are read again."""
-    try:
-        return is_same_commit(retained_snapshot(table, snapshot.id), snapshot)
-    except NoSuchSnapshotError:
-        return False
+    found = _find_retained(table, snapshot.id)
+    return found is not None and is_same_commit(found, snapshot)
 
 
 def snapshot_at_time(table: Table, millis: int, seen: SnapshotView | None = None) -> Snapshot:
@@ -162,11 +164,8 @@ def snapshot_at_time(table: Table, millis: int, seen: SnapshotView | None = None
     seen = seen or SnapshotView(table.snapshots)
     found = seen.at_time(millis)
     if found is None:
-        raise NoSuchSnapshotError(
-            f"{table.name}: no retained snapshot was committed at or before {show_instant(millis)}:"
-            f" {retained_range(table, seen)}.",
-            name=str(millis),
-        )
+        what = f"no retained snapshot was committed at or before {show_instant(millis)}"
+        raise not_retained(table, what, millis, seen)
     return found
 
 
@@ -197,16 +196,11 @@ def first_from_time(table: Table, millis: int) -> Snapshot:
     Raises:
         NoSuchSnapshotError: all are earlier.
     """
-    ids, seen = _ids(table), SnapshotView(table.snapshots)
-    first = bisect_left(ids, millis, key=lambda i: seen.get(i).time_millis)
+    ids, seen, first = _first_from(table, millis)
     found = [seen.get(i) for i in ids[first : first + 1]]
     found += [t.snapshot for t in table.tags.all() if t.snapshot.time_millis >= millis]
     if not found:
-        raise NoSuchSnapshotError(
-            f"{table.name}: no snapshot was committed at or after {show_instant(millis)}:"
-            f" {retained_range(table, seen)}.",
-            name=str(millis),
-        )
+        raise not_retained(table, f"no snapshot was committed at or after {show_instant(millis)}", millis, seen)
     return min(found, key=lambda s: (s.time_millis, s.id))
 
 
@@ -216,8 +210,8 @@ def first_from_watermark(table: Table, watermark: int) -> Snapshot:
     Raises:
         NoSuchSnapshotError: none has reached it.
     """
-    tagged = [t.snapshot for t in table.tags.all() if t.snapshot.watermark is not None]
-    found = [s for s in tagged if (s.watermark or 0) >= watermark]
+    tagged = (t.snapshot for t in table.tags.all())
+    found = [s for s in tagged if s.watermark is not None and s.watermark >= watermark]
     try:
         found.append(snapshot_at_watermark(table, watermark))
     except NoSuchSnapshotError:
@@ -229,14 +223,11 @@ def first_from_watermark(table: Table, watermark: int) -> Snapshot:
 def retained_range(table: Table, seen: SnapshotView | None = None) -> str:
     """Describe the retained snapshots, as a part of a message; `seen` saves reading them again."""
     seen = seen or SnapshotView(table.snapshots)
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    if earliest is None or latest is None:
+    if (ids := table.snapshots.retained()) is None:
         return "the table has no snapshot yet"
-    first, last = seen.get(earliest), seen.get(latest)
-    return (
-        f"retained are {first.id}, of {show_instant(first.time_millis)}, to {last.id},"
-        f" of {show_instant(last.time_millis)}"
-    )
+    first, last = seen.get(ids.start), seen.get(ids.stop - 1)
+    first_time, last_time = show_instant(first.time_millis), show_instant(last.time_millis)
+    return f"retained are {first.id}, of {first_time}, to {last.id}, of {last_time}"
 
 
 def _check(mode: str, given: list[Option[object]]) -> None:
@@ -290,23 +281,27 @@ def _compacted(table: Table) -> Snapshot | None:
 
     newest = None
     for snapshot_id in reversed(_ids(table)):
-        snapshot = table.snapshots.find(snapshot_id)
-        newest = newest or snapshot
-        if snapshot is None:
+        if (snapshot := table.snapshots.find(snapshot_id)) is None:
             break
         if is_wanted(snapshot):
             return snapshot
+        newest = newest or snapshot
     return table.snapshots.latest(newest)
 
 
 def _created_from(table: Table, millis: int, *, by_snapshot: bool) -> Version:
     """Return the first snapshot from a time on, else the latest without the files created before."""
     if by_snapshot:
-        ids, seen = _ids(table), SnapshotView(table.snapshots)
-        first = bisect_left(ids, millis, key=lambda i: seen.get(i).time_millis)
+        ids, seen, first = _first_from(table, millis)
         if 0 < first < len(ids):
             return _travelled(seen.get(ids[first]))
     return Version(table.snapshots.latest(), table.schema.id, True, created_from_millis=millis)
+
+
+def _first_from(table: Table, millis: int) -> tuple[list[int], SnapshotView, int]:
+    """Return the retained ids, their snapshots, and the index of the first that was committed at a time or later."""
+    ids, seen = _ids(table), SnapshotView(table.snapshots)
+    return ids, seen, bisect_left(ids, millis, key=lambda i: seen.get(i).time_millis)
 
 
 def _ids(table: Table) -> list[int]:
