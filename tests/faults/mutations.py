@@ -393,9 +393,9 @@ def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
 mutation(
     "expiry takes snapshots that came late",
     "found by this model",
-    {"retention.plan.without_late_snapshots": lambda table, snapshots: list(snapshots)},
+    {"retention.files_to_delete.without_late_snapshots": lambda table, snapshots: list(snapshots)},
 )
-mutation("expiry forgets the tags", "expiry", {"retention.plan.nearest_tags": _no_tags})
+mutation("expiry forgets the tags", "expiry", {"retention.retained_references.nearest_tags": _no_tags})
 
 
 def _created_over(table: Table, number: int, data: bytes) -> bool:

@@ -19,8 +19,8 @@ from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
-from paimon_sql.storage.retention.retained_references import RetainedReference, changelogs_of, references_of_branches
-from paimon_sql.storage.retention.used_files import named_files
+from paimon_sql.storage.retention import retained_references as references
+from paimon_sql.storage.retention.retained_references import RetainedReference
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
@@ -105,10 +105,10 @@ class UsageScan:
             return flags
         for branch in branches:
             _check_history(branch)
-        references = [p for b in branches for p in references_of_branches(b, with_expiring=True)]
-        needs = map_in_threads(self._needs, references, self.threads)
+        holders = [p for b in branches for p in references.references_of_branches(b, with_expiring=True)]
+        needs = map_in_threads(self._needs, holders, self.threads)
         changelogs = map_in_threads(
-            self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads
+            self._needs_of_changelog, [c for b in branches for c in references.changelogs_of(b)], self.threads
         )
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
         for need in (*needs, *changelogs):
@@ -116,7 +116,7 @@ class UsageScan:
                 self._mark(flags, name_hashes(sorted(need.names)))
                 self._mark_added(flags, need.changelog, (COMES, MOVES))
                 self._mark_added(flags, need.rows, (COMES,))
-        self._mark_live(flags, [(p, n) for p, n in zip(references, needs, strict=True) if n is not None])
+        self._mark_live(flags, [(p, n) for p, n in zip(holders, needs, strict=True) if n is not None])
         return flags
 
     def _needs(self, reference: RetainedReference) -> Needs | None:
@@ -231,7 +231,7 @@ def _named(table: Table, name: str) -> Named | None:
     added = np.where(compacted.to_numpy(), MOVES, COMES)
     kinds = np.where(entries["kind"].to_numpy() == int(FileKind.ADD), added, GOES).astype(np.int8)
     owners = pc.list_parent_indices(entries["extra_files"].combine_chunks()).to_numpy()
-    return Named(name_hashes(named_files(entries)), np.concatenate([kinds, kinds[owners]]))
+    return Named(name_hashes(references.named_files(entries)), np.concatenate([kinds, kinds[owners]]))
 
 
 def _check_history(branch: Table) -> None:

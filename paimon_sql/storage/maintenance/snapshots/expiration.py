@@ -22,20 +22,17 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.files_to_delete import FileCounts, FilesToDelete, delete_all
-from paimon_sql.storage.retention.plan import (
+from paimon_sql.storage.retention import retained_references as references
+from paimon_sql.storage.retention.files_to_delete import (
     ExpirationPlan,
-    add_manifests,
-    add_unused,
-    distinct_files,
-    other_references,
+    FileCounts,
+    FilesToDelete,
+    delete_all,
     plan_expiry,
     sizes_of_lists,
-    without,
 )
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
-from paimon_sql.storage.retention.retained_references import reference_of_snapshot, retry_on_concurrent_change, uses_of
-from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left, named_files, with_kind
+from paimon_sql.storage.retention.retained_references import retry_on_concurrent_change
 from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
@@ -293,32 +290,20 @@ def _files(
     table: Table, expired: Sequence[Changelog], retained: Sequence[Changelog], earliest_id: int
 ) -> FilesToDelete:
     files = FilesToDelete()
-    with_list = [c for c in expired if c.changelog_manifest_list]
+    lists = sizes_of_lists(expired, changelog=True)
     others = [c for c in expired if not c.changelog_manifest_list]
-    changelog = _entries(table, [c.changelog_manifest_list for c in with_list], (FileKind.ADD,))
+    changelog = references.listed_files(table, lists, [FileKind.ADD])
     # The expiration of the snapshot left the files that it added and deleted to this one, for older changelogs.
-    data = _entries(table, [c.delta_manifest_list for c in others], (FileKind.ADD, FileKind.DELETE))
-    names = pa.concat_arrays([named_files(changelog), named_files(data)])
+    data = references.listed_files(table, [c.delta_manifest_list for c in others])
+    names = pa.concat_arrays([references.named_files(changelog), references.named_files(data)])
     earliest = table.snapshots.get(earliest_id)
-    references, foreign = other_references(table, expired[0].id, earliest.id)
-    references = [reference_of_snapshot(table, earliest), *references]
-    uses = uses_of(table, references, [*retained, *foreign], names)
-    if any(c.changelog_manifest_list in uses.metadata for c in with_list):
+    holders, foreign = references.other_references(table, expired[0].id, earliest.id)
+    holders = [references.reference_of_snapshot(table, earliest), *holders]
+    uses = references.uses_of(table, holders, [*retained, *foreign], names)
+    if not uses.metadata.isdisjoint(lists):
         # A branch was created from the same snapshot and still has it, with this changelog.
-        unused_lists = [c.changelog_manifest_list for c in with_list if c.changelog_manifest_list not in uses.metadata]
-        changelog = _entries(table, unused_lists, (FileKind.ADD,))
-    files.add_files(table, without(changelog, uses), changelog=True)
-    add_unused(table, files, data, uses)
-    lists = {
-        c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in with_list if c.changelog_manifest_list
-    }
-    for c in others:
-        lists |= sizes_of_lists(c)
-    add_manifests(table, files, lists, uses)
+        changelog = references.listed_files(table, lists.keys() - uses.metadata, [FileKind.ADD])
+    files.add_files(table, uses.without(changelog), changelog=True)
+    files.add_unused(table, data, uses)
+    files.add_manifests(table, lists | sizes_of_lists(others), uses)
     return files
-
-
-def _entries(table: Table, lists: Sequence[str | None], kinds: Sequence[FileKind]) -> pa.Table:
-    metas = [m for found in lists_that_are_left(table, lists).values() for m in found]
-    entries = manifests_that_are_left(table, metas)
-    return distinct_files([with_kind(e, kind) for e in entries for kind in kinds])

@@ -22,7 +22,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.used_files import new_rows, with_kind
+from paimon_sql.storage.retention.retained_references import new_rows, with_kind
 from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
