@@ -10,6 +10,7 @@ branch may need its files.
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 import uuid
@@ -26,7 +27,8 @@ from paimon_sql.errors import (
     MissingFileError,
     PaimonError,
 )
-from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.commit import (
@@ -36,18 +38,19 @@ from paimon_sql.format.options.operations.commit import (
     COMMIT_TIMEOUT,
     COMMIT_USER_PREFIX,
 )
+from paimon_sql.storage.commit.checks.conflicts import CommitLayout
 from paimon_sql.storage.commit.checks.history import strict_mode
-from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.commit.partition_registration import register_commit
-from paimon_sql.storage.commit.report import report_commit
-from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
-from paimon_sql.storage.commit.snapshot.manifests import merge_manifests
-from paimon_sql.storage.commit.snapshot.snapshot_commit import Published, snapshot_commit_of
+from paimon_sql.storage.commit.snapshot.manifests import Attempt, Merge, merge_manifests
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Prepared, Published, snapshot_commit_of
+from paimon_sql.storage.execution.metrics import COMMIT, process_metrics
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.staging.commit_messages import Changes, StagedFiles, new_files
 from paimon_sql.storage.staging.proposal import SAME_DEFINITION, SAME_TABLE, Proposal, Validation
 from paimon_sql.storage.table.table import Table
 
+LOG = logging.getLogger("paimon_sql.commits")
+"""Logs one line per commit on level INFO."""
 _MAX_DOUBLINGS = 30
 
 
@@ -215,7 +218,6 @@ class Transaction:
 
     def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
         started, attempts, stray = time.monotonic(), 0, None
-        author = Author(self.user, self.identifier, self.operation, self.properties)
         for attempts in attempts_of(self.table.options):
             # Read the mark first: a snapshot built on one that a rollback drops must not claim to know of the rollback.
             rewind = self.table.snapshots.rewinds.read() if self.table.version_management is None else None
@@ -223,19 +225,20 @@ class Transaction:
             stray = None if rewind is None else self.table.snapshots.stray_behind(latest, rewind)
             if stray is not None:
                 continue  # its writer will withdraw it
-            attempt = Attempt(self.table, author, merge, rewind)
+            attempt = Attempt(self.table, self.user, self.identifier, self.operation, self.properties, merge, rewind)
             try:
                 proposed = changes(latest)
                 proposal = Proposal(self.table, self.base, latest, kind, proposed)
                 self._validate(proposal)
                 proposed = CommitLayout.of(self.table).in_commit_order(proposal)
                 owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])
-                snapshot = attempt.prepare(kind, latest, proposed, owned)
+                prepared = attempt.prepare(kind, latest, proposed, owned)
             except MissingFileError:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
                     raise
                 continue  # concurrent commits, after which the base has expired
-            if self._publish(snapshot, latest, proposed, attempt, owned):
+            if self._publish(prepared, attempt, owned):
+                snapshot = prepared.snapshot
                 report_commit(self.table, snapshot, proposed, attempts, time.monotonic() - started)
                 register_commit(self.table, kind, proposed)
                 publish_quietly(self.table)
@@ -271,9 +274,7 @@ class Transaction:
         except (PaimonError, OSError):
             return self._was_published
 
-    def _publish(
-        self, snapshot: Snapshot, latest: Snapshot | None, proposed: Changes, attempt: Attempt, owned: list[str]
-    ) -> bool:
+    def _publish(self, prepared: Prepared, attempt: Attempt, owned: list[str]) -> bool:
         """Publish the snapshot; return whether it is in the history. Unless it certainly is not, keep its files."""
 
         def publishing() -> None:
@@ -282,7 +283,7 @@ class Transaction:
             self.staged.release(owned)
 
         try:
-            published = snapshot_commit_of(self.table).commit(snapshot, latest, proposed.entries, publishing)
+            published = snapshot_commit_of(self.table).commit(prepared, publishing)
         except BaseException as error:
             if self.outcome is Outcome.OPEN:
                 attempt.remove()
@@ -297,7 +298,7 @@ class Transaction:
             case Published.WITHDRAWN:
                 self.outcome = Outcome.OPEN  # the files are retained in any case
             case Published.TAKEN_AWAY:
-                self.outcome, self._taken_away = Outcome.OPEN, snapshot.id
+                self.outcome, self._taken_away = Outcome.OPEN, prepared.snapshot.id
         return published is Published.IN_HISTORY
 
     def _reopen(self, attempt: Attempt, owned: list[str]) -> None:
@@ -305,3 +306,47 @@ class Transaction:
         self.outcome = Outcome.OPEN
         self.staged.add_paths(owned)
         attempt.remove()
+
+
+def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: int, seconds: float) -> None:
+    """Report a commit to the log and the metrics.
+
+    Args:
+        table: the table.
+        snapshot: the committed snapshot.
+        changes: its changes.
+        attempts: the number of attempts.
+        seconds: their total duration.
+    """
+    added, added_bytes = _counted(changes.entries, FileKind.ADD)
+    removed, removed_bytes = _counted(changes.entries, FileKind.DELETE)
+    changelog_files, _ = _counted(changes.changelog, FileKind.ADD)
+    measured: dict[str, float] = {
+        "commitDuration": round(seconds * 1000),
+        "commitAttempts": attempts,
+        "committedSnapshotId": snapshot.id,
+        "tableFilesAdded": added,
+        "tableFilesDeleted": removed,
+        "changelogFilesAppended": changelog_files,
+        "partitionsWritten": len({e.partition for e in changes.entries}),
+        "bucketsWritten": len({(e.partition, e.bucket) for e in changes.entries}),
+    }
+    if snapshot.commit_kind is CommitKind.COMPACT:
+        measured |= {"compactionInputFileSize": removed_bytes, "compactionOutputFileSize": added_bytes}
+    elif snapshot.delta_record_count is not None:
+        measured["deltaRecordsAppended"] = snapshot.delta_record_count
+    process_metrics().note(table, COMMIT, measured)
+    if LOG.isEnabledFor(logging.INFO):
+        branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
+        records = "unknown" if snapshot.delta_record_count is None else f"{snapshot.delta_record_count:+d}"
+        LOG.info(
+            f"{table.name}{branch}: snapshot {snapshot.id}, {snapshot.commit_kind.value} of {records} records,"
+            f" {added} files of {added_bytes} bytes added, {removed} of {removed_bytes} bytes removed,"
+            f" {changelog_files} changelog files, {measured['commitDuration']} ms, attempt {attempts},"
+            f" user {snapshot.commit_user}"
+        )
+
+
+def _counted(entries: Iterable[ManifestEntry], kind: FileKind) -> tuple[int, int]:
+    sizes = [e.file.file_size for e in entries if e.kind == kind]
+    return len(sizes), sum(sizes)

@@ -12,8 +12,7 @@ from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitK
 from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAPSHOT, OVERWRITE_UPGRADE
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.statistics.table_statistics import TableStatistics
-from paimon_sql.storage.commit.checks.conflicts import STAGED_FILES_EXIST
-from paimon_sql.storage.commit.checks.layout import CommitLayout
+from paimon_sql.storage.commit.checks.conflicts import STAGED_FILES_EXIST, CommitLayout
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import grouped, live_files

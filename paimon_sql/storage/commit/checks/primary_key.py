@@ -8,24 +8,18 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CommitConflictError, ConstraintViolationError
+from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.branches.chains import Chain, Timeline
-from paimon_sql.storage.commit.checks.conflicts import (
-    DISJOINT_RUNS,
-    KNOWN_DEEP,
-    LIVE_FILES,
-    LIVE_MARKED,
-    ONE_BUCKET_NUMBER,
-)
-from paimon_sql.storage.commit.checks.layout import CommitLayout
+from paimon_sql.storage.commit.checks import conflicts
+from paimon_sql.storage.commit.checks.conflicts import CommitLayout
 from paimon_sql.storage.data_files.live_files import by_bucket, live_files
 from paimon_sql.storage.data_files.lsm_tree import age, key_ranks
 from paimon_sql.storage.staging.commit_messages import Changes
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.proposal import Proposal, Validation, conflict_error
 from paimon_sql.storage.table.table import Table
 
 
@@ -42,11 +36,8 @@ def _check_order(proposal: Proposal) -> None:
             newer = [m for m in merged if age(f) < age(m) and _may_share_number(f, m)]
             low, high = key_ranks(table.schema, [f, *newer])
             if ((low[1:] <= high[0]) & (high[1:] >= low[0])).any():
-                raise CommitConflictError(
-                    f"{table.name}: another job wrote {f.file_name} at the same time as {newer[0].file_name}, which was"
-                    " compacted without it.",
-                    remedy="Run the statement again.",
-                )
+                what = f"another job wrote {f.file_name} at the same time as {newer[0].file_name}, which was"
+                raise conflict_error(table, f"{what} compacted without it.")
 
 
 def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
@@ -80,7 +71,10 @@ class KeyCommits(CommitLayout):
     older one, which it has not read, stays on level 0.
     """
 
-    validations = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP, KEEPS_ORDER)
+    validations = (
+        *(conflicts.LIVE_FILES, conflicts.LIVE_MARKED, conflicts.ONE_BUCKET_NUMBER),
+        *(conflicts.DISJOINT_RUNS, conflicts.KNOWN_DEEP, KEEPS_ORDER),
+    )
 
     def in_commit_order(self, proposal: Proposal) -> Changes:
         """Return the changes with new level 0 files newer than concurrent ones with the same sequence numbers.
