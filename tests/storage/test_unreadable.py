@@ -14,7 +14,8 @@ from paimon_sql.format.schema.types import IntType
 from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.repair import unreadable_metadata

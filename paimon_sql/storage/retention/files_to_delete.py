@@ -36,7 +36,7 @@ from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.snapshot_history import is_built_on
 from paimon_sql.storage.table.table import Table
 
-DEFAULT_THREADS = 8
+_THREADS = 8
 Sizes = dict[str, int]
 
 
@@ -164,8 +164,13 @@ class FileCounts:
 def delete_all(table: Table, paths: Sequence[str]) -> int:
     """Delete files, in parallel if that is faster; return how many existed."""
     refuse_links(table.file_io, paths, table.manifests.external_roots.root_of)
-    max_threads = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
-    return table.file_io.delete_many(paths, table.file_io.threads_for(table.path, len(paths), max_threads))
+    threads = table.file_io.threads_for(table.path, len(paths), operation_threads(table))
+    return table.file_io.delete_many(paths, threads)
+
+
+def operation_threads(table: Table) -> int:
+    """Return the max number of threads that list or delete files."""
+    return table.options.get(FILE_OPERATION_THREAD_NUM) or _THREADS
 
 
 def remove_empty_folders(file_io: FileIO, folders: Iterable[str], root: str) -> None:

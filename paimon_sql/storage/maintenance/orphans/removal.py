@@ -6,15 +6,13 @@ between are found in use.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
-from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.maintenance.orphans.candidates import (
@@ -23,7 +21,7 @@ from paimon_sql.storage.maintenance.orphans.candidates import (
     Folder,
     FolderKind,
     Listed,
-    WriterNames,
+    Search,
     external_roots,
     files_in,
     folders_of,
@@ -31,7 +29,7 @@ from paimon_sql.storage.maintenance.orphans.candidates import (
     list_candidates,
 )
 from paimon_sql.storage.maintenance.orphans.usage_scan import Flags, UsageScan
-from paimon_sql.storage.retention.files_to_delete import DEFAULT_THREADS, remove_empty_folders
+from paimon_sql.storage.retention.files_to_delete import operation_threads, remove_empty_folders
 from paimon_sql.storage.retention.retained_references import other_branches, retry_on_concurrent_change
 from paimon_sql.storage.table.table import Table
 
@@ -100,53 +98,18 @@ class RemoveTask:
         """The weight of the task, in bytes."""
         return max(len(self.directories), len(self.orphans)) * FOLDER_SIZE
 
-
-def remove_files(
-    file_io: FileIO,
-    picker: CandidateFilter,
-    folders: Sequence[tuple[Folder, Hashes]],
-    executor: Executor,
-    tasks: int | None,
-    threads: int,
-    *,
-    dry_run: bool,
-) -> Removed:
-    """Delete orphan files.
-
-    Args:
-        file_io: the file system.
-        picker: selects candidates, once more, as files may have been modified meanwhile.
-        folders: the directories, each with the name hashes of its orphans.
-        executor: runs the tasks.
-        tasks: the number of tasks; by default by weight.
-        threads: the number of threads per task.
-        dry_run: only count.
-    """
-    step = items_per_task(len(folders), tasks, _MIN_DIRECTORIES)
-    plan = []
-    for at in range(0, len(folders), step):
-        part = folders[at : at + step]
-        orphans = np.unique(np.concatenate([hashes for _, hashes in part]))
-        plan.append(RemoveTask(file_io, picker, tuple(f for f, _ in part), orphans, threads, dry_run))
-    removed = Removed()
-    for one in executor.map(remove_from_folders, plan):
-        removed.take(one)
-    return removed
-
-
-def remove_from_folders(task: RemoveTask) -> Removed:
-    """Run a task."""
-    removed, paths = Removed(), []
-    for folder in task.directories:
-        picked, _ = task.picker.pick(folder, files_in(task.file_io, folder)[0])
-        positions = places(task.orphans, name_hashes([f.name for f in picked]))
-        orphans = [f for f, position in zip(picked, positions.tolist(), strict=True) if position >= 0]
-        for file in orphans:
-            removed.add(folder, file)
-        paths += [f.path for f in orphans]
-    if not task.dry_run:
-        task.file_io.delete_many(paths, task.threads)
-    return removed
+    def run(self) -> Removed:
+        """Delete the files; in a dry run only count them. Candidates are selected once more: files may have changed."""
+        removed, paths = Removed(), []
+        for folder in self.directories:
+            picked, _ = self.picker.pick(folder, files_in(self.file_io, folder)[0])
+            positions = places(self.orphans, name_hashes([f.name for f in picked]))
+            for file in (f for f, position in zip(picked, positions.tolist(), strict=True) if position >= 0):
+                removed.add(folder, file)
+                paths.append(file.path)
+        if not self.dry_run:
+            self.file_io.delete_many(paths, self.threads)
+        return removed
 
 
 def remove_folders(
@@ -160,33 +123,16 @@ def remove_folders(
         folders: directories that were empty.
         emptied: directories from which files were deleted, whatever their age.
     """
-    directories = [f for f in folders if f.kind is FolderKind.DATA and _is_old(file_io, picker, f)]
+
+    def is_old(folder: Folder) -> bool:
+        status = file_io.status(folder.path)
+        return status is not None and status.mtime_millis < picker.older_than_millis
+
+    directories = [f for f in folders if f.kind is FolderKind.DATA and is_old(f)]
     directories += [f for f in emptied if f.kind is FolderKind.DATA]
     for root in {f.root for f in directories}:
         remove_empty_folders(file_io, {f.path for f in directories if f.root == root}, root)
     return sum(not file_io.exists(f.path) for f in directories)
-
-
-def _is_old(file_io: FileIO, picker: CandidateFilter, folder: Folder) -> bool:
-    status = file_io.status(folder.path)
-    return status is not None and status.mtime_millis < picker.older_than_millis
-
-
-@dataclass(frozen=True)
-class Search:
-    """The parameters of a search for orphan files.
-
-    Attributes:
-        older_than_millis: only files last modified before are candidates, in milliseconds since the epoch.
-        executor: runs the tasks.
-        parallelism: the number of tasks per step; by default by weight.
-        foreign: external directories that several tables share, which are ignored.
-    """
-
-    older_than_millis: int
-    executor: Executor
-    parallelism: int | None = None
-    foreign: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -221,13 +167,13 @@ def find_orphans(table: Table, search: Search) -> OrphanPlan:
         PaimonError: a retained reference cannot be read.
     """
     main = replace(table, branch=MAIN_BRANCH)
-    threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
+    threads = operation_threads(table)
     branches = [main, *other_branches(main)]
-    picker = CandidateFilter(WriterNames.of(branches), search.older_than_millis)
+    picker = CandidateFilter.of(branches, search.older_than_millis)
     external = [root for root in external_roots(branches) if root not in search.foreign]
     folders = tuple(folders_of(main, branches, external, threads))
-    listed = list_candidates(table.file_io, picker, folders, search.executor, search.parallelism, threads)
-    usage_scan = UsageScan(main, np.unique(listed.hashes), search.executor, search.parallelism, threads)
+    listed = list_candidates(table.file_io, picker, folders, search, threads)
+    usage_scan = UsageScan(main, np.unique(listed.hashes), search, threads)
     return OrphanPlan(main, search, picker, folders, listed, usage_scan, _unused(main, usage_scan))
 
 
@@ -253,15 +199,14 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
         starts = np.flatnonzero(np.diff(indexes, prepend=-1))
         parts = np.split(hashes, starts[1:])
         chosen = [(plan.directories[indexes[at]], part) for at, part in zip(starts, parts, strict=True)]
-        removed = remove_files(
-            table.file_io,
-            plan.picker,
-            chosen,
-            search.executor,
-            search.parallelism,
-            plan.usage_scan.threads,
-            dry_run=dry_run,
-        )
+
+        def task_of(part: Sequence[tuple[Folder, Hashes]]) -> RemoveTask:
+            hashes = np.unique(np.concatenate([hashes for _, hashes in part]))
+            folders = tuple(folder for folder, _ in part)
+            return RemoveTask(table.file_io, plan.picker, folders, hashes, plan.usage_scan.threads, dry_run)
+
+        for one in search.run(chosen, _MIN_DIRECTORIES, task_of):
+            removed.take(one)
     if not dry_run:
         empty = [plan.directories[at] for at in listed.empty]
         removed.directories = remove_folders(table.file_io, plan.picker, empty, [folder for folder, _ in chosen])

@@ -16,9 +16,9 @@ from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
-from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
+from paimon_sql.storage.maintenance.orphans.candidates import Search
 from paimon_sql.storage.retention import retained_references as references
 from paimon_sql.storage.retention.retained_references import RetainedReference
 from paimon_sql.storage.table.index_files import index_entries
@@ -30,6 +30,10 @@ _MIN_MANIFESTS = 8
 Flags = npt.NDArray[np.bool_]
 
 
+Named = tuple[Hashes, npt.NDArray[np.int8]]
+"""The entries of a manifest: name hashes, and `COMES`, `MOVES` (added by a compaction) or `GOES`."""
+
+
 @dataclass(frozen=True)
 class ReadTask:
     """Manifests for one worker to read: names, and total size in bytes."""
@@ -39,13 +43,9 @@ class ReadTask:
     size: int
     threads: int
 
-
-@dataclass(frozen=True)
-class Named:
-    """The entries of a manifest: name hashes, and `COMES`, `MOVES` (added by a compaction) or `GOES`."""
-
-    hashes: Hashes
-    kinds: npt.NDArray[np.int8]
+    def run(self) -> list[tuple[str, Named | None]]:
+        """Return the entries of each manifest, None for a missing one."""
+        return map_in_threads(lambda name: (name, _named(self.table, name)), self.names, self.threads)
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,13 @@ class UsageScan:
     Args:
         table: the table.
         candidates: sorted distinct hashes of file names.
-        executor: runs the tasks that read manifests.
-        tasks: the number of tasks; by default by weight.
+        search: runs the tasks that read manifests.
         threads: the number of threads per task.
     """
 
     table: Table
     candidates: Hashes
-    executor: Executor
-    tasks: int | None
+    search: Search
     threads: int
     _manifests: dict[str, NamedCandidates | None] = field(default_factory=dict)
     _indexes: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -113,7 +111,8 @@ class UsageScan:
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
         for need in (*needs, *changelogs):
             if need is not None:
-                self._mark(flags, name_hashes(sorted(need.names)))
+                positions = places(self.candidates, name_hashes(sorted(need.names)))
+                flags[positions[positions >= 0]] = True
                 self._mark_added(flags, need.changelog, (COMES, MOVES))
                 self._mark_added(flags, need.rows, (COMES,))
         self._mark_live(flags, [(p, n) for p, n in zip(holders, needs, strict=True) if n is not None])
@@ -164,22 +163,19 @@ class UsageScan:
 
     def _read(self, metas: Iterable[ManifestFileMeta]) -> None:
         sizes = {m.file_name: m.file_size for m in metas if m.file_name not in self._manifests}
-        names = list(sizes)
-        step = items_per_task(len(names), self.tasks, _MIN_MANIFESTS)
-        parts = [tuple(names[at : at + step]) for at in range(0, len(names), step)]
-        plan = [ReadTask(self.table, part, sum(sizes[n] for n in part), self.threads) for part in parts]
-        for task, found in zip(plan, self.executor.map(read_named, plan), strict=True):
-            self._manifests.update(zip(task.names, map(self._among_candidates, found), strict=True))
+
+        def task_of(names: Sequence[str]) -> ReadTask:
+            return ReadTask(self.table, tuple(names), sum(sizes[n] for n in names), self.threads)
+
+        for found in self.search.run(list(sizes), _MIN_MANIFESTS, task_of):
+            self._manifests.update((name, self._among_candidates(named)) for name, named in found)
 
     def _among_candidates(self, named: Named | None) -> NamedCandidates | None:
         if named is None:
             return None
-        positions = places(self.candidates, named.hashes)
-        return NamedCandidates(positions[positions >= 0], named.kinds[positions >= 0])
-
-    def _mark(self, flags: Flags, hashes: Hashes) -> None:
+        hashes, kinds = named
         positions = places(self.candidates, hashes)
-        flags[positions[positions >= 0]] = True
+        return NamedCandidates(positions[positions >= 0], kinds[positions >= 0])
 
     def _mark_added(self, flags: Flags, manifests: Sequence[ManifestFileMeta], kinds: Sequence[int]) -> None:
         for meta in manifests:
@@ -217,11 +213,6 @@ class UsageScan:
             )
 
 
-def read_named(task: ReadTask) -> list[Named | None]:
-    """Run a task: return the entries of each manifest, None for a missing one."""
-    return map_in_threads(lambda name: _named(task.table, name), task.names, task.threads)
-
-
 def _named(table: Table, name: str) -> Named | None:
     try:  # uncached: cached content of a broken file proves nothing
         entries = table.manifests.read_uncached(name)
@@ -231,7 +222,7 @@ def _named(table: Table, name: str) -> Named | None:
     added = np.where(compacted.to_numpy(), MOVES, COMES)
     kinds = np.where(entries["kind"].to_numpy() == int(FileKind.ADD), added, GOES).astype(np.int8)
     owners = pc.list_parent_indices(entries["extra_files"].combine_chunks()).to_numpy()
-    return Named(name_hashes(references.named_files(entries)), np.concatenate([kinds, kinds[owners]]))
+    return name_hashes(references.named_files(entries)), np.concatenate([kinds, kinds[owners]])
 
 
 def _check_history(branch: Table) -> None:
