@@ -20,24 +20,12 @@ from enum import Enum, auto
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import (
-    AlreadyCommittedError,
-    CommitConflictError,
-    CommitUnknownError,
-    MissingFileError,
-    PaimonError,
-)
+from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.commit import (
-    COMMIT_MAX_RETRIES,
-    COMMIT_MAX_RETRY_WAIT,
-    COMMIT_MIN_RETRY_WAIT,
-    COMMIT_TIMEOUT,
-    COMMIT_USER_PREFIX,
-)
+from paimon_sql.format.options.operations import commit as commit_options
 from paimon_sql.storage.commit.checks.conflicts import CommitLayout
 from paimon_sql.storage.commit.checks.history import strict_mode
 from paimon_sql.storage.commit.partition_registration import register_commit
@@ -61,9 +49,12 @@ def attempts_of(options: TableOptions) -> Iterator[int]:
         options: the table's options ``commit.max-retries``, ``commit.timeout``, ``commit.min-retry-wait`` and
             ``commit.max-retry-wait``.
     """
-    started, timeout = time.monotonic(), options.get(COMMIT_TIMEOUT)
-    min_wait, max_wait = (options.get(o).total_seconds() for o in (COMMIT_MIN_RETRY_WAIT, COMMIT_MAX_RETRY_WAIT))
-    for attempt in range(1, options.get(COMMIT_MAX_RETRIES) + 2):
+    started, timeout = time.monotonic(), options.get(commit_options.COMMIT_TIMEOUT)
+    min_wait, max_wait = (
+        options.get(o).total_seconds()
+        for o in (commit_options.COMMIT_MIN_RETRY_WAIT, commit_options.COMMIT_MAX_RETRY_WAIT)
+    )
+    for attempt in range(1, options.get(commit_options.COMMIT_MAX_RETRIES) + 2):
         if attempt > 1:
             if timeout and time.monotonic() - started > timeout.total_seconds():
                 return
@@ -75,7 +66,7 @@ def attempts_of(options: TableOptions) -> Iterator[int]:
 
 def new_user(table: Table) -> str:
     """Return a unique commit user, with the prefix ``commit.user-prefix``."""
-    prefix = table.options.get(COMMIT_USER_PREFIX)
+    prefix = table.options.get(commit_options.COMMIT_USER_PREFIX)
     return str(uuid.uuid4()) if prefix is None else f"{prefix}_{uuid.uuid4()}"
 
 
@@ -186,11 +177,11 @@ class Transaction:
         assert self.outcome is Outcome.OPEN, "a transaction commits once"
         try:
             return self._commit(kind, changes, merge)
-        except PaimonError as error:
-            if self._taken_away is None or isinstance(error, CommitUnknownError):
+        except errors.PaimonError as error:
+            if self._taken_away is None or isinstance(error, errors.CommitUnknownError):
                 raise
             self.outcome = Outcome.UNKNOWN
-            raise CommitUnknownError(
+            raise errors.CommitUnknownError(
                 f"{self.table.name}: snapshot {self._taken_away} was committed, but another job rolled the table"
                 f" back to an earlier one; it could not be committed again: {error.message}",
                 commit_user=self.user,
@@ -233,7 +224,7 @@ class Transaction:
                 proposed = CommitLayout.of(self.table).in_commit_order(proposal)
                 owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])
                 prepared = attempt.prepare(kind, latest, proposed, owned)
-            except MissingFileError:
+            except errors.MissingFileError:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
                     raise
                 continue  # concurrent commits, after which the base has expired
@@ -244,23 +235,23 @@ class Transaction:
                 publish_quietly(self.table)
                 return snapshot
         if stray is not None:
-            raise CommitConflictError(
+            raise errors.CommitConflictError(
                 f"{self.table.name}: snapshot {stray} blocks the commit: its writer was overtaken by a rollback,"
                 " and has not removed it yet.",
                 remedy="Run the statement again. If the writer is dead, CALL sys.repair first.",
             )
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"{self.table.name}: commit failed after {attempts} attempts: concurrent commits.",
-            remedy=f"Run the statement again, or raise {COMMIT_MAX_RETRIES.key}.",
+            remedy=f"Run the statement again, or raise {commit_options.COMMIT_MAX_RETRIES.key}.",
         )
 
     def _validate(self, proposal: Proposal) -> None:
         try:
             for validation in self.validations:
                 validation.check(proposal)
-        except PaimonError as error:
+        except errors.PaimonError as error:
             # Changes whose response was lost may already be committed.
-            if isinstance(error, AlreadyCommittedError) or self._may_be_live(proposal):
+            if isinstance(error, errors.AlreadyCommittedError) or self._may_be_live(proposal):
                 self.staged.release_all()
             raise
 
@@ -271,7 +262,7 @@ class Transaction:
         new = pa.array([name for name in added if name not in moved], pa.string())
         try:
             return bool(len(new)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=new)).as_py())
-        except (PaimonError, OSError):
+        except (errors.PaimonError, OSError):
             return self._was_published
 
     def _publish(self, prepared: Prepared, attempt: Attempt, owned: list[str]) -> bool:
@@ -287,7 +278,7 @@ class Transaction:
         except BaseException as error:
             if self.outcome is Outcome.OPEN:
                 attempt.remove()
-            elif isinstance(error, PaimonError) and not isinstance(error, CommitUnknownError):
+            elif isinstance(error, errors.PaimonError) and not isinstance(error, errors.CommitUnknownError):
                 self._reopen(attempt, owned)
             raise
         match published:

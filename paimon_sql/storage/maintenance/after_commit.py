@@ -14,13 +14,9 @@ from datetime import timedelta
 from typing import TypeVar
 
 from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations import snapshot as snapshot_options
 from paimon_sql.format.options.operations.commit import END_INPUT_CHECK_PARTITION_EXPIRE
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
-from paimon_sql.format.options.operations.snapshot import (
-    CONSUMER_EXPIRATION_TIME,
-    SNAPSHOT_EXPIRE_EXECUTION_MODE,
-    TAG_TIME_EXPIRE_ENABLED,
-)
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import current_millis
@@ -57,7 +53,7 @@ def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResul
     """
     if table.options.get(WRITE_ONLY):
         return None
-    if table.options.get(SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
+    if table.options.get(snapshot_options.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
         job = _background().submit(_maintain, table, tuple(made))
         running = _running()
         running.add(job)
@@ -158,7 +154,7 @@ def _make_tags(table: Table) -> Counts:
 
 
 def _expire_tags(table: Table) -> Counts:
-    expired = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
+    expired = expired_tags(table) if table.options.get(snapshot_options.TAG_TIME_EXPIRE_ENABLED) else []
     if not expired:
         return {}
     return {"deleted_tags": len(delete_tags(table, [tag.name for tag in expired]).deleted)}
@@ -189,7 +185,7 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
 
 
 def _expire_consumers(table: Table, now: int) -> Counts:
-    time_retained: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
+    time_retained: timedelta | None = table.options.get(snapshot_options.CONSUMER_EXPIRATION_TIME)
     if time_retained is None:
         return {}
     return {"removed_consumers": len(table.consumers.expire(now - time_retained // MILLISECOND))}

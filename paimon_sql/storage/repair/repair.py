@@ -14,14 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from paimon_sql.errors import (
-    CommitConflictError,
-    CorruptFileError,
-    InvalidInputError,
-    MissingFileError,
-    NoSuchSnapshotError,
-    PaimonError,
-)
+from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_consumer, parse_snapshot, parse_tag
 from paimon_sql.format.schema.schema import parse_schema
@@ -98,19 +91,21 @@ def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> 
     directory = table.snapshots.directory
     ids, earliest, latest = directory.versions(), directory.earliest(), directory.latest()
     if earliest is None or latest is None:
-        raise NoSuchSnapshotError(f"{table.name} has no snapshot, so there is no first one.", name=str(snapshot_id))
+        raise errors.NoSuchSnapshotError(
+            f"{table.name} has no snapshot, so there is no first one.", name=str(snapshot_id)
+        )
     if not earliest <= snapshot_id <= latest:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name}: snapshot {snapshot_id} cannot be the first one: retained are {earliest} to {latest}."
         )
     missing = next((i for i in range(snapshot_id, latest + 1) if i not in ids), None)
     if missing is not None:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name}: snapshot {snapshot_id} cannot be the first one: snapshot {missing} does not exist.",
             remedy="Choose the first snapshot after the last gap.",
         )
     if snapshot_id != earliest and snapshot_id - 1 in ids:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name}: there is no gap before snapshot {snapshot_id}: snapshot {snapshot_id - 1} exists.",
             remedy="To expire old snapshots, CALL sys.expire_snapshots.",
         )
@@ -271,7 +266,7 @@ def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
 def _problems(found: Findings, what: str = "") -> Iterator[None]:
     try:
         yield
-    except PaimonError as error:
+    except errors.PaimonError as error:
         found.problems.append(f"{what} cannot be read: {error}" if what else str(error))
 
 
@@ -406,7 +401,7 @@ def _needed_schemas(branch: Table, quarantined: Collection[str]) -> set[int]:
     for path in set(found) - set(quarantined):
         try:
             needed.add(parse_snapshot(branch.file_io.read_bytes(path), path).schema_id)
-        except (MissingFileError, CorruptFileError):
+        except (errors.MissingFileError, errors.CorruptFileError):
             continue
     return needed
 
@@ -433,9 +428,9 @@ def _read_defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
     try:
         data = file_io.read_bytes(path)
         parse(data, path)
-    except MissingFileError as error:
+    except errors.MissingFileError as error:
         return _Defect(error.message.rstrip("."), data) if data else None
-    except CorruptFileError as error:
+    except errors.CorruptFileError as error:
         return _Defect(error.message.removeprefix(f"{path}: ").rstrip("."), data)
     return None
 
@@ -447,7 +442,7 @@ def _quarantine(branch: Table, path: str, target: str) -> bool:
         if not branch.file_io.exists(path):
             return False
         if not branch.file_io.rename(path, target):
-            raise CommitConflictError(f"{target} exists already.", remedy="Run it again.")
+            raise errors.CommitConflictError(f"{target} exists already.", remedy="Run it again.")
         return True
 
 

@@ -16,14 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import (
-    CommitConflictError,
-    CorruptFileError,
-    MissingFileError,
-    NoSuchSnapshotError,
-    PaimonError,
-    UnsafePathError,
-)
+from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
@@ -80,7 +73,7 @@ class RetainedReference:
         if self.stands():
             return False
         if self.speaks_for_later:
-            raise CommitConflictError(f"{self.what} expired while its files were counted.", remedy="Try again.")
+            raise errors.CommitConflictError(f"{self.what} expired while its files were counted.", remedy="Try again.")
         return True
 
 
@@ -123,9 +116,9 @@ def uses_of(
         try:
             data |= used.live(reference.snapshot)
             metadata |= used.metadata(reference.snapshot, changelog=reference.with_changelog)
-        except MissingFileError as error:
+        except errors.MissingFileError as error:
             if not reference.has_vanished():
-                raise PaimonError(
+                raise errors.PaimonError(
                     f"{table.name}: nothing was deleted, because the files that {reference.what} needs cannot be"
                     f" determined: {error.message}"
                 ) from error
@@ -191,7 +184,7 @@ def references_of_branches(branch: Table, *, with_expiring: bool = False) -> lis
     stored = [s for s in existing if s.id >= earliest]
     expiring = [s for s in existing if s.id < earliest] if with_expiring else []
     if not stored and branch.snapshots.latest_id() is not None:
-        raise CommitConflictError(f"All snapshots of {branch.name} expired while they were listed.")
+        raise errors.CommitConflictError(f"All snapshots of {branch.name} expired while they were listed.")
     # After a rollback ids are reused, so a tag may refer to another commit with the same id.
     tags = {commit_key(t.snapshot): t for t in branch.tags.all()}
     for s in stored:
@@ -238,15 +231,15 @@ def retry_on_concurrent_change(
         before = fingerprint(table)
         try:
             found = find()
-        except (CommitConflictError, NoSuchSnapshotError):
+        except (errors.CommitConflictError, errors.NoSuchSnapshotError):
             continue
-        except PaimonError as error:
-            if isinstance(error.__cause__, MissingFileError) and attempt < _ATTEMPTS - 1:
+        except errors.PaimonError as error:
+            if isinstance(error.__cause__, errors.MissingFileError) and attempt < _ATTEMPTS - 1:
                 continue  # possibly a concurrent expiration: the next attempt shows whether the file is lost
             raise
         if not matters(found) or fingerprint(table) == before:
             return found
-    raise CommitConflictError(
+    raise errors.CommitConflictError(
         f"{table.name}: snapshots, tags or branches changed {_ATTEMPTS} times while the files in use were counted; no"
         " file was deleted.",
         remedy="Try again; CALL sys.remove_orphan_files removes unused files.",
@@ -361,9 +354,9 @@ def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
     try:
         live = pa.array(list(used.live(snapshot)), pa.string())
         parts = _each(table, table.manifests.read, [m.file_name for m in used.manifests(snapshot)])
-    except UnsafePathError:
+    except errors.UnsafePathError:
         raise  # crafted to have other files deleted
-    except (MissingFileError, CorruptFileError):
+    except (errors.MissingFileError, errors.CorruptFileError):
         return MANIFEST_SCHEMA.empty_table()
     entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *parts])
     return entries.filter(pc.is_in(entries["file_name"], value_set=live))
@@ -433,9 +426,9 @@ def if_left(read: Callable[[A], R], item: A) -> R | None:
     """Return what is read of a file that is deleted anyway; None if it is missing or corrupt."""
     try:
         return read(item)
-    except UnsafePathError:
+    except errors.UnsafePathError:
         raise
-    except (MissingFileError, CorruptFileError):
+    except (errors.MissingFileError, errors.CorruptFileError):
         return None
 
 

@@ -20,7 +20,7 @@ from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry, combine
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, ManifestFileMeta, merge_entries
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
-from paimon_sql.format.options.operations import commit as options_of_commits
+from paimon_sql.format.options.operations import commit as commit_options
 from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.text.instants import current_millis
@@ -45,11 +45,11 @@ def sort_column(table: Table) -> str | None:
         InvalidOptionError: the option names another column.
     """
     partitions = table.schema.partition_keys
-    if not table.options.get(options_of_commits.MANIFEST_SORT_ENABLED) or not partitions:
+    if not table.options.get(commit_options.MANIFEST_SORT_ENABLED) or not partitions:
         return None
-    name: str = table.options.get(options_of_commits.MANIFEST_SORT_PARTITION_FIELD) or partitions[0]
+    name: str = table.options.get(commit_options.MANIFEST_SORT_PARTITION_FIELD) or partitions[0]
     if name not in partitions:
-        key = options_of_commits.MANIFEST_SORT_PARTITION_FIELD.key
+        key = commit_options.MANIFEST_SORT_PARTITION_FIELD.key
         raise InvalidOptionError(
             f"'{key}' is '{name}', which is not a partition column of {table.name}.",
             key=key,
@@ -92,9 +92,9 @@ def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta], written
     Returns:
         Manifests with the same live files.
     """
-    target = table.options.get(options_of_commits.MANIFEST_TARGET_FILE_SIZE)
-    min_count = table.options.get(options_of_commits.MANIFEST_MERGE_MIN_COUNT)
-    threshold = table.options.get(options_of_commits.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE)
+    target = table.options.get(commit_options.MANIFEST_TARGET_FILE_SIZE)
+    min_count = table.options.get(commit_options.MANIFEST_MERGE_MIN_COUNT)
+    threshold = table.options.get(commit_options.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE)
     fully_merged = _merge_fully(table, manifests, target, threshold, written)
     if fully_merged is not None:
         return fully_merged
@@ -284,7 +284,7 @@ class Attempt:
             entries, next_row_id = numbered(entries, snapshot_id, first_free, by_partition=by_partition)
         if kind is not CommitKind.COMPACT and is_ordered_by_snapshots(self.table.schema):
             entries = numbered_by_snapshot(entries, snapshot_id)
-        if options.get(options_of_commits.MANIFEST_DELETE_FILE_DROP_STATS):
+        if options.get(commit_options.MANIFEST_DELETE_FILE_DROP_STATS):
             delete = FileKind.DELETE
             entries = [replace(e, file=e.file.without_stats()) if e.kind is delete else e for e in entries]
         added = sum(_rows(e) for e in entries)
@@ -333,7 +333,7 @@ class Attempt:
 
     def _watermark(self, latest: Snapshot | None) -> int | None:
         """Return the writer's watermark, which is never below that of the previous snapshot."""
-        given: int | None = self.table.options.get(options_of_commits.END_INPUT_WATERMARK)
+        given: int | None = self.table.options.get(commit_options.END_INPUT_WATERMARK)
         watermarks = [w for w in (given, latest.watermark if latest else None) if w is not None]
         return max(watermarks, default=None)
 

@@ -15,19 +15,8 @@ from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.maintenance.orphans.candidates import (
-    FOLDER_SIZE,
-    CandidateFilter,
-    Folder,
-    FolderKind,
-    Listed,
-    Search,
-    external_roots,
-    files_in,
-    folders_of,
-    is_temporary,
-    list_candidates,
-)
+from paimon_sql.storage.maintenance.orphans import candidates
+from paimon_sql.storage.maintenance.orphans.candidates import CandidateFilter, Folder, FolderKind, Search, is_temporary
 from paimon_sql.storage.maintenance.orphans.usage_scan import Flags, UsageScan
 from paimon_sql.storage.retention.files_to_delete import operation_threads, remove_empty_folders
 from paimon_sql.storage.retention.retained_references import other_branches, retry_on_concurrent_change
@@ -96,13 +85,13 @@ class RemoveTask:
     @property
     def size(self) -> int:
         """The weight of the task, in bytes."""
-        return max(len(self.directories), len(self.orphans)) * FOLDER_SIZE
+        return max(len(self.directories), len(self.orphans)) * candidates.FOLDER_SIZE
 
     def run(self) -> Removed:
         """Delete the files; in a dry run only count them. Candidates are selected once more: files may have changed."""
         removed, paths = Removed(), []
         for folder in self.directories:
-            picked, _ = self.picker.pick(folder, files_in(self.file_io, folder)[0])
+            picked, _ = self.picker.pick(folder, candidates.files_in(self.file_io, folder)[0])
             positions = places(self.orphans, name_hashes([f.name for f in picked]))
             for file in (f for f, position in zip(picked, positions.tolist(), strict=True) if position >= 0):
                 removed.add(folder, file)
@@ -113,7 +102,10 @@ class RemoveTask:
 
 
 def remove_folders(
-    file_io: FileIO, picker: CandidateFilter, folders: Iterable[Folder], emptied: Iterable[Folder]
+    file_io: FileIO,
+    picker: CandidateFilter,
+    folders: Iterable[Folder],
+    emptied: Iterable[Folder],
 ) -> int:
     """Delete empty directories of buckets, and of partitions above them; return the number of bucket directories.
 
@@ -153,7 +145,7 @@ class OrphanPlan:
     search: Search
     picker: CandidateFilter
     directories: tuple[Folder, ...]
-    listed: Listed
+    listed: candidates.Listed
     usage_scan: UsageScan
     orphans: Hashes
 
@@ -170,9 +162,9 @@ def find_orphans(table: Table, search: Search) -> OrphanPlan:
     threads = operation_threads(table)
     branches = [main, *other_branches(main)]
     picker = CandidateFilter.of(branches, search.older_than_millis)
-    external = [root for root in external_roots(branches) if root not in search.foreign]
-    folders = tuple(folders_of(main, branches, external, threads))
-    listed = list_candidates(table.file_io, picker, folders, search, threads)
+    external = [root for root in candidates.external_roots(branches) if root not in search.foreign]
+    folders = tuple(candidates.folders_of(main, branches, external, threads))
+    listed = candidates.list_candidates(table.file_io, picker, folders, search, threads)
     usage_scan = UsageScan(main, np.unique(listed.hashes), search, threads)
     return OrphanPlan(main, search, picker, folders, listed, usage_scan, _unused(main, usage_scan))
 

@@ -10,13 +10,7 @@ from typing import ClassVar
 from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
 from paimon_sql.format.layout.partitions import PartitionPaths, unescape_path_name
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.format.options.table.partition import (
-    PARTITION_END_INPUT_TO_DONE,
-    PARTITION_MARK_DONE_ACTION,
-    PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS,
-    PARTITION_MARK_DONE_ACTION_HTTP_PARAMS,
-    PARTITION_MARK_DONE_ACTION_HTTP_URL,
-)
+from paimon_sql.format.options.table import partition as partition_options
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.file_io.external.http import HttpResponse
 from paimon_sql.storage.file_io.external.locations import redacted
@@ -51,7 +45,7 @@ def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[s
     Raises:
         PaimonError: as `mark_done`, or an action is not possible.
     """
-    if not table.schema.partition_keys or not table.options.get(PARTITION_END_INPUT_TO_DONE):
+    if not table.schema.partition_keys or not table.options.get(partition_options.PARTITION_END_INPUT_TO_DONE):
         return []
     paths = PartitionPaths.of(table.schema)
     directories = sorted({paths.path(partition) for partition in partitions})
@@ -59,6 +53,7 @@ def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[s
     return directories
 
 
+_ACTION = partition_options.PARTITION_MARK_DONE_ACTION
 _SECONDS = 60.0
 _MOST_BYTES = 64 * 1024
 
@@ -112,8 +107,8 @@ class HttpReport(DoneAction):
         self._url()
 
     def _url(self) -> str:
-        key = PARTITION_MARK_DONE_ACTION_HTTP_URL.key
-        url: str | None = self.table.options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL)
+        key = partition_options.PARTITION_MARK_DONE_ACTION_HTTP_URL.key
+        url: str | None = self.table.options.get(partition_options.PARTITION_MARK_DONE_ACTION_HTTP_URL)
         if not url:
             raise InvalidOptionError(
                 f"{self.table.name}: the action '{self.name}' needs the option '{key}'.",
@@ -129,7 +124,7 @@ class HttpReport(DoneAction):
             "partition": partition,
             "table": self.table.name,
             "path": self.table.path,
-            "params": options.get(PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
+            "params": options.get(partition_options.PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
         }
         try:
             with HttpResponse(
@@ -182,7 +177,7 @@ class _MetastoreAction(DoneAction):
             return self.table.partition_registry
         raise UnsupportedError(
             f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
-            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive"
+            remedy=f"Set '{_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive"
             f" catalog keeps those of tables that are created with '{METASTORE_PARTITIONED_TABLE.key}'.",
         )
 
@@ -229,11 +224,11 @@ class Custom(DoneAction):
     name = "custom"
 
     def check(self) -> None:
-        class_name = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
+        class_name = self.table.options.get(partition_options.PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
         raise UnsupportedError(
             f"{self.table.name}: the action '{self.name}' calls {class_name or 'a class'} of Java, which only"
             " Java engines support.",
-            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
+            remedy=f"Set '{_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
         )
 
     def announce(self, partition: str) -> None:
@@ -253,8 +248,8 @@ def done_actions(table: Table) -> list[DoneAction]:
         InvalidOptionError: there is no such action, or it lacks an option.
         UnsupportedError: it is not possible here.
     """
-    key = PARTITION_MARK_DONE_ACTION.key
-    names = dict.fromkeys(comma_separated(table.options.get(PARTITION_MARK_DONE_ACTION)))
+    key = _ACTION.key
+    names = dict.fromkeys(comma_separated(table.options.get(_ACTION)))
     for name in names:
         if name not in ACTIONS:
             raise InvalidOptionError(
