@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -80,15 +81,15 @@ def wait_for_background() -> None:
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
     now = current_millis()
-    steps = _StepRecorder(table, made)
-    tags = steps.run("trigger_tag_automatic_creation", "tags could not be created", lambda: _make_tags(table))
-    steps.run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
-    steps.run("expire_partitions", "partitions could not expire", lambda: _expire_partitions(table, made))
-    steps.run("clear_consumers", "consumers could not expire", lambda: _expire_consumers(table, now))
+    run = partial(_run_recorded, table, made)
+    tags = run("trigger_tag_automatic_creation", "tags could not be created", lambda: _make_tags(table))
+    run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
+    run("expire_partitions", "partitions could not expire", lambda: _expire_partitions(table, made))
+    run("clear_consumers", "consumers could not expire", lambda: _expire_consumers(table, now))
     if tags is None:
         return None  # the snapshots to expire might be those to tag
     expired: list[ExpirationResult] = []
-    steps.run("expire_snapshots", "snapshots could not expire", lambda: _expire_snapshots(table, now, expired))
+    run("expire_snapshots", "snapshots could not expire", lambda: _expire_snapshots(table, now, expired))
     return expired[0] if expired else None
 
 
@@ -100,53 +101,42 @@ def _step(table: Table, failure: str, action: Callable[[], T]) -> T | None:
         return None
 
 
-class _StepRecorder:
-    """Runs the steps after a commit, and records those that changed something or failed."""
+def _run_recorded(
+    table: Table, made: Sequence[Snapshot], procedure: str, failure: str, action: Callable[[], Counts]
+) -> Counts | None:
+    """Run a step after a commit, and record it if it changed something or failed; return None if it failed.
 
-    def __init__(self, table: Table, made: Sequence[Snapshot]) -> None:
-        self._table = table
-        self._snapshot = made[-1].id if made else None
-
-    def run(self, procedure: str, failure: str, action: Callable[[], Counts]) -> Counts | None:
-        """Run a step; return None if it failed.
-
-        Args:
-            procedure: the procedure with the same effect.
-            failure: the message for the log.
-            action: the step, which returns the numbers of changes.
-        """
-        started, clock = current_millis(), time.monotonic()
-        try:
-            counts = action()
-        except Exception as error:
-            _LOG.warning("%s: %s after a commit: %s", self._table.name, failure, error)
-            self._add(procedure, started, clock, error=str(error))
-            return None
-        if any(counts.values()):
-            self._add(procedure, started, clock, counts=counts)
-        return counts
-
-    def _add(
-        self, procedure: str, started: int, clock: float, counts: Counts | None = None, error: str | None = None
-    ) -> None:
-        log = self._table.run_log
-        if log is None:
-            return
-        database, _, name = self._table.name.rpartition(".")
+    Args:
+        table: the table.
+        made: the snapshots that the statement committed.
+        procedure: the procedure with the same effect.
+        failure: the message for the log.
+        action: the step, which returns the numbers of changes.
+    """
+    started, clock, error = current_millis(), time.monotonic(), None
+    counts: Counts | None = None
+    try:
+        counts = action()
+    except Exception as problem:
+        _LOG.warning("%s: %s after a commit: %s", table.name, failure, problem)
+        error = str(problem)
+    if table.run_log is not None and (counts is None or any(counts.values())):
+        database, _, name = table.name.rpartition(".")
         run = MaintenanceRun(
             started_millis=started,
-            catalog=log.catalog,
+            catalog=table.run_log.catalog,
             procedure=procedure,
             trigger="commit",
             database=database.rpartition(".")[2],
             table=name,
-            snapshot_before=self._snapshot,
-            snapshot_after=_step(self._table, "the newest snapshot is unknown", self._table.snapshots.latest_id),
+            snapshot_before=made[-1].id if made else None,
+            snapshot_after=_step(table, "the newest snapshot is unknown", table.snapshots.latest_id),
             counts=counts or {},
             seconds=round(time.monotonic() - clock, 3),
             error=error,
         )
-        log.add(run)
+        table.run_log.add(run)
+    return counts
 
 
 def _make_tags(table: Table) -> Counts:

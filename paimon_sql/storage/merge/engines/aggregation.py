@@ -89,4 +89,4 @@ class Aggregation(reducing.ReducingEngine):
         return first_retraction_error(self.functions)
 
     def split(self, window: Window) -> Iterator[Window]:
-        return reducing.split_behind_deletes(window) if self._removes else super().split(window)
+        return reducing.split_at_deletes(window, alone=False) if self._removes else super().split(window)

@@ -38,10 +38,12 @@ class SequenceGroup:
     """A sequence group: columns that change together, and the columns that order their versions.
 
     Attributes:
+        key: the option that defines it.
         ordering: the sequence columns, in order of significance; null sorts first.
         members: the columns that change.
     """
 
+    key: str
     ordering: tuple[str, ...]
     members: tuple[str, ...]
 
@@ -53,9 +55,10 @@ class SequenceGroup:
 
 def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
     """Return the sequence groups that the table's options define."""
+    option = merge_engine.FIELD_SEQUENCE_GROUP
     return tuple(
-        SequenceGroup(comma_separated(names[0]), comma_separated(text))
-        for names, text in options.matching(merge_engine.FIELD_SEQUENCE_GROUP)
+        SequenceGroup(option.for_name(*names), comma_separated(names[0]), comma_separated(text))
+        for names, text in options.matching(option)
     )
 
 
@@ -102,26 +105,23 @@ class PartialUpdate(reducing.ReducingEngine):
         """A column belongs to at most one sequence group, and key columns to none."""
         if not table.has_key:
             return
-        groups = [
-            (merge_engine.FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(members))
-            for names, members in table.options.matching(merge_engine.FIELD_SEQUENCE_GROUP)
-        ]
+        groups = sequence_groups(table.options)
         owners: dict[str, str] = {}
-        for key, ordering, members in groups:
-            for name in (*ordering, *members):
+        for group in groups:
+            for name in group.columns:
                 if name in table.schema.primary_keys:
-                    yield conflict(key, f"names '{name}' of the primary key, which never changes.")
-            for name in members:
+                    yield conflict(group.key, f"names '{name}' of the primary key, which never changes.")
+            for name in group.members:
                 if name in owners:
-                    yield conflict(key, f"names the column '{name}', which '{owners[name]}' names too.")
-                owners.setdefault(name, key)
-            for name in ordering:
+                    yield conflict(group.key, f"names the column '{name}', which '{owners[name]}' names too.")
+                owners.setdefault(name, group.key)
+            for name in group.ordering:
                 if name in table.columns and isinstance(table.columns[name].type, UNORDERED):
-                    yield conflict(
-                        key, f"orders by '{name}' of type {table.columns[name].type.sql()}, which has no order."
-                    )
-        yield from _functions_in_groups(table, set(owners), {n for _, ordering, _ in groups for n in ordering})
-        yield from _removals(table, {n for _, ordering, _ in groups for n in ordering})
+                    kind = table.columns[name].type.sql()
+                    yield conflict(group.key, f"orders by '{name}' of type {kind}, which has no order.")
+        ordering = {name for group in groups for name in group.ordering}
+        yield from _functions_in_groups(table, set(owners), ordering)
+        yield from _removals(table, ordering)
 
     def __init__(self, schema: TableSchema) -> None:
         super().__init__(schema)
@@ -167,9 +167,9 @@ class PartialUpdate(reducing.ReducingEngine):
         return first_retraction_error(self.functions) if self._groups else _refused()
 
     def split(self, window: Window) -> Iterator[Window]:
-        if self._removing:
-            return reducing.split_around_deletes(window)
-        return reducing.split_behind_deletes(window) if self._removes else super().split(window)
+        if not self.merges_all_at_once:
+            return super().split(window)
+        return reducing.split_at_deletes(window, alone=bool(self._removing))
 
     def _newest(self, bundle: reducing.Bundle) -> Indices:
         """Return the rows whose sequence numbers the merged rows get: the newest that are not ignored."""

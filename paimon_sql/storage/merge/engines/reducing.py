@@ -178,33 +178,28 @@ def after(bundle: Bundle, positions: Indices) -> Mask:
     return np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
 
 
-def split_behind_deletes(window: Window) -> Iterator[Window]:
+def split_at_deletes(window: Window, *, alone: bool) -> Iterator[Window]:
     """Split a writer's rows in two: up to the last delete of each key, and after it.
 
     Merged into one row, they would no longer delete the older rows in other files.
+
+    Args:
+        window: the rows.
+        alone: whether to split so that each delete is on its own: what it removes depends on older files.
     """
     deletes = window.kinds == RowKind.DELETE
     if not deletes.any():
         yield window
         return
-    last = window.segments.last(deletes)
-    is_after = (np.arange(len(window.order)) > last[window.segments.owners]) & (last != NOWHERE)[window.segments.owners]
-    yield from _parts(window, is_after.astype(np.int64))
-
-
-def split_around_deletes(window: Window) -> Iterator[Window]:
-    """Split a writer's rows so that each delete is on its own: what it removes depends on older files."""
-    deletes = window.kinds == RowKind.DELETE
-    if not deletes.any():
-        yield window
-        return
-    steps = np.zeros(len(deletes), dtype=np.int64)
-    steps[1:] = deletes[1:] | deletes[:-1]
-    steps[window.starts] = 0
-    running = np.cumsum(steps)
-    yield from _parts(window, running - running[window.starts][window.segments.owners])
-
-
-def _parts(window: Window, parts: Indices) -> Iterator[Window]:
+    owners = window.segments.owners
+    if alone:
+        steps = np.zeros(len(deletes), dtype=np.int64)
+        steps[1:] = deletes[1:] | deletes[:-1]
+        steps[window.starts] = 0
+        running = np.cumsum(steps)
+        parts = running - running[window.starts][owners]
+    else:
+        last = window.segments.last(deletes)
+        parts = (np.arange(len(window.order)) > last[owners]) & (last != NOWHERE)[owners]
     for part in range(int(parts.max()) + 1):
         yield window.where(parts == part)
