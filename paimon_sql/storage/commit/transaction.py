@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
+from itertools import count
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,8 +88,8 @@ class Outcome(Enum):
     """The snapshot may exist, or be created later; its files are retained."""
 
 
-class _NoChangesError(Exception):
-    """There is nothing to commit."""
+class NoChangesError(Exception):
+    """There is nothing to commit; raised by changes of `Transaction.commit_unless_empty`."""
 
 
 class Transaction:
@@ -191,20 +192,18 @@ class Transaction:
             ) from error
 
     def commit_unless_empty(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes]) -> Snapshot | None:
-        """Commit changes as `commit` does; return None if there are none at the first attempt."""
-        is_first = True
+        """Commit changes as `commit` does; return None if there are none at the first attempt, or none are left."""
+        attempts = count()
 
         def some(latest: Snapshot | None) -> Changes:
-            nonlocal is_first
             found = changes(latest)
-            if is_first and found.is_empty():
-                raise _NoChangesError
-            is_first = False
+            if not next(attempts) and found.is_empty():
+                raise NoChangesError
             return found
 
         try:
             return self.commit(kind, some)
-        except _NoChangesError:
+        except NoChangesError:
             return None
 
     def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
@@ -218,8 +217,7 @@ class Transaction:
                 continue  # its writer will withdraw it
             attempt = Attempt(self.table, self.user, self.identifier, self.operation, self.properties, merge, rewind)
             try:
-                proposed = changes(latest)
-                proposal = Proposal(self.table, self.base, latest, kind, proposed)
+                proposal = Proposal(self.table, self.base, latest, kind, changes(latest))
                 self._validate(proposal)
                 proposed = CommitLayout.of(self.table).in_commit_order(proposal)
                 owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -36,7 +36,6 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 Counts = dict[str, int]
 _background = share(lambda: ThreadPoolExecutor(1, thread_name_prefix="paimon-maintenance"))
-_running = share(set[Future[ExpirationResult | None]])
 
 
 def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResult | None:
@@ -55,10 +54,7 @@ def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResul
     if table.options.get(WRITE_ONLY):
         return None
     if table.options.get(snapshot_options.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
-        job = _background().submit(_maintain, table, tuple(made))
-        running = _running()
-        running.add(job)
-        job.add_done_callback(running.discard)
+        _background().submit(_maintain, table, tuple(made))  # which is waited for at exit
         return None
     return _maintain(table, made)
 
@@ -72,11 +68,6 @@ def after_batch(table: Table, partitions: Collection[bytes]) -> None:
     """
     _step(table, "the tag of a batch write could not be created", lambda: tag_batch(table))
     _step(table, "partitions could not be marked done", lambda: mark_written_partitions(table, partitions))
-
-
-def wait_for_background() -> None:
-    """Wait until background maintenance is done, which also happens automatically at exit."""
-    wait(set(_running()))
 
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:

@@ -22,7 +22,7 @@ from paimon_sql.format.text.values import cast_text
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.checks.conflicts import growth_error
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
-from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.commit.transaction import NoChangesError, Transaction
 from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes
@@ -229,10 +229,6 @@ def _as_text(partition: ExpiredPartition) -> bytes:
     return partition.text.encode("utf-16-be", "surrogatepass")
 
 
-class _NothingLeftError(Exception):
-    """Concurrent commits changed or dropped all of the partitions."""
-
-
 def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
     last = {p.partition: p.time for p in batch}
 
@@ -242,20 +238,16 @@ def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
         if _strategy(table) == UPDATE_TIME:
             current = {p.partition: p.time for p in _partitions(table, latest, [])}
             changed = [p for p in last if current.get(p) != last[p]]
-            expired = expired.filter(
-                pc.invert(pc.is_in(expired["partition"], value_set=pa.array(changed, pa.binary())))
-            )
+            is_changed = pc.is_in(expired["partition"], value_set=pa.array(changed, pa.binary()))
+            expired = expired.filter(pc.invert(is_changed))
         if not len(expired):
-            raise _NothingLeftError
+            raise NoChangesError  # concurrent commits changed or dropped all of the partitions
         removed = [replace(e, kind=FileKind.DELETE) for e in entries(expired)]
         partitions = frozenset(expired["partition"].to_pylist())
         return Changes(removed, [], indexes_of_partitions(table, latest, partitions))
 
-    try:
-        with Transaction(table) as transaction:
-            return transaction.commit(CommitKind.OVERWRITE, changes)
-    except _NothingLeftError:
-        return None
+    with Transaction(table) as transaction:
+        return transaction.commit_unless_empty(CommitKind.OVERWRITE, changes)
 
 
 def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]) -> Iterator[ExpiredPartition]:
@@ -274,9 +266,10 @@ def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]
             f"{f.name}={default_name if values[f.name] is None else cast_text(values[f.name], f.type)}" for f in fields
         )
         changed = row["creation_time_millis_max"]
-        time = (
-            times.of(values) if not by_update else None if changed is None else epoch_millis(changed) * _NANOS_PER_MILLI
-        )
+        if by_update:
+            time = None if changed is None else epoch_millis(changed) * _NANOS_PER_MILLI
+        else:
+            time = times.of(values)
         if time is None:
             without_time.append(text)
             continue

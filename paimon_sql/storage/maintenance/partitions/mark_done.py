@@ -165,13 +165,6 @@ class _MetastoreAction(DoneAction):
     def check(self) -> None:
         self._listing()
 
-    def announce(self, partition: str) -> None:
-        self.announce_in(self._listing(), values_of(partition))
-
-    @abstractmethod
-    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        """Announce that a partition is complete, given as partition spec."""
-
     def _listing(self) -> PartitionRegistry:
         if self.table.partition_registry is not None:
             return self.table.partition_registry
@@ -194,8 +187,8 @@ class DonePartition(_MetastoreAction):
     name = "done-partition"
     what = "adds a partition to the metastore"
 
-    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        listing.add([as_done(partition)])
+    def announce(self, partition: str) -> None:
+        self._listing().add([as_done(values_of(partition))])
 
 
 class MarkEvent(_MetastoreAction):
@@ -210,12 +203,9 @@ class MarkEvent(_MetastoreAction):
 
     def announce(self, partition: str) -> None:
         if self.table.version_management is None:
-            super().announce(partition)
+            self._listing().mark_done(values_of(partition))
         else:
             self.table.version_management.mark_done(self.table.branch, values_of(partition))
-
-    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        listing.mark_done(partition)
 
 
 class Custom(DoneAction):

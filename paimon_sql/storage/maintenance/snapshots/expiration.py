@@ -22,6 +22,7 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.snapshots import SnapshotView
+from paimon_sql.storage.retention import policy
 from paimon_sql.storage.retention import retained_references as references
 from paimon_sql.storage.retention.files_to_delete import (
     ExpirationPlan,
@@ -31,7 +32,7 @@ from paimon_sql.storage.retention.files_to_delete import (
     plan_expiry,
     sizes_of_lists,
 )
-from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
+from paimon_sql.storage.retention.policy import Retention, before_consumers
 from paimon_sql.storage.retention.retained_references import retry_on_concurrent_change
 from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
@@ -76,12 +77,12 @@ def expire_snapshots(
         PaimonError: a tag, branch or consumer cannot be read; nothing was deleted that might be needed.
     """
     seen = SnapshotView(table.snapshots)
-    bounds = choose_range(table, retention, seen)
+    bounds = policy.choose_range(table, retention, seen)
     result = ExpirationResult(earliest=bounds.earliest, latest=bounds.latest, reason=bounds.reason)
     if bounds.earliest is None:
         return result
     now = current_millis() if now_millis is None else now_millis
-    changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
+    changelogs = policy.changelog_retention_of(table.options, now) if policy.outlives_snapshots(table.options) else None
     expired: list[Snapshot] = []
     planned = FilesToDelete()
     ids = table.snapshots.directory.versions() if leftovers or bounds.end > bounds.earliest else []
@@ -226,7 +227,10 @@ def expire_changelogs(
     def find(changelog_id: int) -> Changelog | None:
         return from_snapshots.get(changelog_id) or manager.find(changelog_id)
 
-    end, reason = _all(table, ids) if everything else _end(table, find, ids, latest, retention)
+    if everything:
+        end, reason = before_consumers(table, ids[-1] + 1, "")
+    else:
+        end, reason = _end(table, find, ids, latest, retention)
     rest = [i for i in ids if i >= end]
     result = ChangelogExpiration([], FilesToDelete(), rest[0] if rest else None, rest[-1] if rest else None, reason)
     expired = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
@@ -235,8 +239,10 @@ def expire_changelogs(
     retained = [c for c in map(find, rest) if c is not None]
 
     def files_to_delete() -> FilesToDelete:
-        earliest = _first_after(table, max(from_snapshots)) if from_snapshots else table.snapshots.earliest_id()
-        return _files(table, expired, retained, earliest or 0)
+        if not coming:
+            return _files(table, expired, retained, table.snapshots.earliest_id() or 0)
+        later = (i for i in table.snapshots.directory.versions() if i > max(from_snapshots))
+        return _files(table, expired, retained, next(later, 0))
 
     files = retry_on_concurrent_change(table, files_to_delete)
     result.changelogs, result.files = [c.id for c in expired], files
@@ -253,18 +259,6 @@ def expire_changelogs(
     return result
 
 
-def _first_after(table: Table, snapshot_id: int) -> int | None:
-    """Return the first snapshot id after another."""
-    return min((i for i in table.snapshots.directory.versions() if i > snapshot_id), default=None)
-
-
-def _all(table: Table, ids: Sequence[int]) -> tuple[int, str]:
-    next_snapshot = table.consumers.min_next_snapshot()
-    if next_snapshot is not None and next_snapshot <= ids[-1]:
-        return next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
-    return ids[-1] + 1, ""
-
-
 def _end(
     table: Table, find: Callable[[int], Changelog | None], ids: Sequence[int], latest: int, retention: Retention
 ) -> tuple[int, str]:
@@ -274,9 +268,7 @@ def _end(
         end, reason = latest - retention.min + 1, f"the last {retention.min} snapshots and changelogs are retained"
     if ids[0] + retention.limit < end:
         end, reason = ids[0] + retention.limit, f"one run expires at most {retention.limit}"
-    next_snapshot = table.consumers.min_next_snapshot()
-    if next_snapshot is not None and next_snapshot < end:
-        end, reason = next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
+    end, reason = before_consumers(table, end, reason)
     for changelog_id in ids:
         if not latest - retention.max < changelog_id <= end:
             continue

@@ -125,9 +125,6 @@ class TagPlan:
     delete: tuple[str, ...] = ()
 
 
-NOTHING = TagPlan()
-
-
 def plan_automatic_tags(table: Table) -> TagPlan:
     """Plan the automatic tags of a table (Paimon: `TagAutoCreation`).
 
@@ -137,7 +134,7 @@ def plan_automatic_tags(table: Table) -> TagPlan:
     """
     clock = _clock(table)
     if clock is None:
-        return NOTHING
+        return TagPlan()
     period = TagPeriod.of(table.options)
     names = set(table.tags.names())
     times = {name: at for name in names if (at := period.time_of(name)) is not None}
@@ -147,30 +144,32 @@ def plan_automatic_tags(table: Table) -> TagPlan:
 
 def execute_plan(table: Table, plan: TagPlan) -> list[str]:
     """Create the tags of a plan and delete those that exceed the limit; return the names of the new ones."""
-    created = []
     for due in plan.create:
         create_tag(table, due.name, due.snapshot.id, ignore_if_exists=True)
-        created.append(due.name)
     if plan.delete:
         delete_tags(table, plan.delete)
-    return created
+    return [due.name for due in plan.create]
 
 
 def _clock(table: Table) -> Clock | None:
     mode = table.options.get(snapshot_options.TAG_AUTOMATIC_CREATION)
     if mode == "process-time":
-        name: str | None = table.options.get(snapshot_options.SINK_PROCESS_TIME_ZONE)
-        zone = None if name is None else zone_of(name)
+        zone = _process_zone(table)
         return lambda snapshot: wall_millis(snapshot.time_millis, zone)
     if mode == "watermark":
         watermark_zone = zone_of(table.options.get(snapshot_options.SINK_WATERMARK_TIME_ZONE))
-        return lambda snapshot: _watermark(snapshot, watermark_zone)
+
+        def watermark(snapshot: Snapshot) -> int | None:
+            at = snapshot.watermark
+            return None if at is None or at == _NO_WATERMARK else wall_millis(at, watermark_zone)
+
+        return watermark
     return None
 
 
-def _watermark(snapshot: Snapshot, zone: tzinfo) -> int | None:
-    has_watermark = snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
-    return wall_millis(snapshot.watermark or 0, zone) if has_watermark else None
+def _process_zone(table: Table) -> tzinfo | None:
+    name: str | None = table.options.get(snapshot_options.SINK_PROCESS_TIME_ZONE)
+    return None if name is None else zone_of(name)
 
 
 def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
@@ -219,12 +218,10 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
 
 
 def _snapshots_from(table: Table, seen: SnapshotView, first: int) -> Iterator[Snapshot]:
-    earliest = table.snapshots.earliest_id() or 0
+    first = max(first, table.snapshots.earliest_id() or 0)
     for snapshot_id in table.snapshots.directory.versions():
-        if snapshot_id >= max(first, earliest):
-            found = seen.find(snapshot_id)
-            if found is not None:  # otherwise it expired concurrently
-                yield found
+        if snapshot_id >= first and (found := seen.find(snapshot_id)) is not None:  # otherwise it expired concurrently
+            yield found
 
 
 def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tuple[DueTag, ...], tuple[str, ...]]:
@@ -233,11 +230,9 @@ def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tu
     excess = 0 if max_tags is None else len(due) + len(names) - max_tags
     if excess <= 0:
         return tuple(due), ()
-    snapshot_ids = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
-    snapshot_ids.update((tag.name, tag.snapshot.id) for tag in due)
-    surplus = set(
-        sorted(snapshot_ids, key=lambda name: (snapshot_ids[name], name))[: len(snapshot_ids) - (max_tags or 0)]
-    )
+    ids = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
+    ids.update((tag.name, tag.snapshot.id) for tag in due)
+    surplus = set(sorted(ids, key=lambda name: (ids[name], name))[: len(ids) - (max_tags or 0)])
     return tuple(tag for tag in due if tag.name not in surplus), tuple(name for name in names if name in surplus)
 
 
@@ -260,9 +255,8 @@ def tag_batch(table: Table) -> str | None:
         or (latest := table.snapshots.latest()) is None
     ):
         return None
-    zone_name: str | None = table.options.get(snapshot_options.SINK_PROCESS_TIME_ZONE)
     custom: str | None = table.options.get(snapshot_options.TAG_BATCH_CUSTOMIZED_NAME)
-    wall = wall_millis(latest.time_millis, None if zone_name is None else zone_of(zone_name))
+    wall = wall_millis(latest.time_millis, _process_zone(table))
     name = custom or f"{_PREFIX}{_DAY.name_of(wall or 0)}"
     if table.tags.exists(name):
         replace_tag(table, name)
