@@ -214,7 +214,7 @@ class DynamicOverwriteProxy(WriteInterface):
             return
         with Transaction(self._request.table) as transaction:
             self._committed = True
-            transaction.staged.add(messages)
+            transaction.staged.own(messages)
             compacted = compact_due(self._request.table, messages, SparkExecutor(self.jvm), overwrite)
             operations.overwrite(
                 transaction,
@@ -227,7 +227,7 @@ class DynamicOverwriteProxy(WriteInterface):
         # After the commit has begun, only its transaction decides whether files are deleted.
         if not self._committed:
             with StagedFiles(self._request.table) as staged:
-                staged.add(_messages(a for a in answers if a is not None))
+                staged.own(_messages(a for a in answers if a is not None))
 
     class Java:
         implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]

@@ -162,7 +162,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             with StagedFiles(self.table) as staged:
                 for answer in _answers(messages):
                     if not isinstance(answer, Failure):
-                        staged.add(answer)
+                        staged.own(answer)
 
     def _record_skipped(self, epoch: int) -> None:
         """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""

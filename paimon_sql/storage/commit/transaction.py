@@ -15,6 +15,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from enum import Enum, auto
 from itertools import count
 
@@ -92,7 +93,7 @@ class NoChangesError(Exception):
     """There is nothing to commit; raised by changes of `Transaction.commit_unless_empty`."""
 
 
-class Transaction:
+class Transaction(AbstractContextManager["Transaction"]):
     """One change of a table, committed as one snapshot or not at all.
 
     As a context manager, it deletes on exit the staged files that no snapshot refers to, or may refer to.
@@ -133,9 +134,6 @@ class Transaction:
         self._was_published = False
         self._taken_away: int | None = None
         _ = table.created_millis  # cached for comparison, before others may create another branch of its name
-
-    def __enter__(self) -> Transaction:
-        return self
 
     def __exit__(self, *failure: object) -> None:
         self.close()

@@ -37,10 +37,8 @@ def upgraded(
         replaced: the partitions whose buckets hold no other files; None for all of them. Files of other partitions stay
             on level 0, for files of one level must not share keys.
     """
-    wanted: bool = table.options.get(OVERWRITE_UPGRADE)
-    if not (wanted and table.schema.has_key) or any(
-        m.bucket < 0 or any(f.level for f in m.new_files) for m in messages
-    ):
+    is_wanted = table.schema.has_key and table.options.get(OVERWRITE_UPGRADE)
+    if not is_wanted or any(m.bucket < 0 or any(f.level for f in m.new_files) for m in messages):
         return list(messages)
     buckets = grouped(((m.partition, m.bucket), m) for m in messages)
     level = max_level(table.options)
@@ -191,14 +189,13 @@ def _commit(transaction: Transaction, kind: CommitKind, changes: Changes) -> Sna
 def _keeps_empty(transaction: Transaction) -> bool:
     """Whether an empty commit creates a snapshot, so that tags, expiration and watermarks proceed."""
     options, numbered = transaction.table.options, transaction.identifier != BATCH_COMMIT_IDENTIFIER
-    return options.get(SNAPSHOT_IGNORE_EMPTY_COMMIT) is False or (
-        numbered and options.get(COMMIT_FORCE_CREATE_SNAPSHOT)
-    )
+    is_forced = numbered and options.get(COMMIT_FORCE_CREATE_SNAPSHOT)
+    return options.get(SNAPSHOT_IGNORE_EMPTY_COMMIT) is False or is_forced
 
 
 def _take(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
     """Stage the files that tasks have written."""
-    transaction.staged.add(messages)
+    transaction.staged.own(messages)
     transaction.require(STAGED_FILES_EXIST)
 
 

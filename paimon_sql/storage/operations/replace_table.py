@@ -67,7 +67,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
         CommitConflictError: the definition was changed meanwhile.
     """
     table = transaction.table
-    transaction.staged.add(messages)
+    transaction.staged.own(messages)
     if not is_same_table(old):
         raise changed_table(old)
     if old.snapshots.latest_id() is None:

@@ -330,11 +330,10 @@ def _unreadable_snapshots(branch: Table, found: Findings) -> Unreadable:
             " or CALL sys.rollback to a tag."
         )
         return [], ""
-    files = [
-        _Unreadable(path, f"snapshot {i}", defect.why, _lost(branch.file_io, path, defect.data))
-        for i, defect in unreadable
-        for path in [directory.path(i)]
-    ]
+    files = []
+    for i, defect in unreadable:
+        lost = _lost(branch.file_io, directory.path(i), defect.data)
+        files.append(_Unreadable(directory.path(i), f"snapshot {i}", defect.why, lost))
     if newest is None:
         return files, "no snapshot can be read; the table is empty now."
     return files, f"snapshot {newest} is the newest one now." if newest < ids[-1] else ""

@@ -217,10 +217,10 @@ def added_by(table: Table, snapshot: Snapshot) -> pa.Array:
     """Return the names of the data files that a snapshot added, without those of missing manifests."""
     try:
         delta = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
-        added = [references.with_kind(e, FileKind.ADD)["file_name"] for e in table.manifests.read_all(delta)]
+        entries = table.manifests.read_all(delta)
     except MissingFileError:  # a concurrent expiration
-        added = []
-    return pa.chunked_array([c for e in added for c in e.chunks], pa.string()).combine_chunks()
+        entries = []
+    return references.file_names(references.with_kind(e, FileKind.ADD) for e in entries)
 
 
 def _expired(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
@@ -230,11 +230,9 @@ def _expired(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
 
 
 def _was_built_upon(table: Table, snapshot: Snapshot, seen: SnapshotView) -> bool:
-    following = seen.find(snapshot.id + 1)
-    with suppress(MissingFileError):
-        return following is not None and bool(
-            is_built_on(table, following, snapshot, lambda: added_by(table, snapshot))
-        )
+    if (following := seen.find(snapshot.id + 1)) is not None:
+        with suppress(MissingFileError):
+            return bool(is_built_on(table, following, snapshot, lambda: added_by(table, snapshot)))
     return False
 
 

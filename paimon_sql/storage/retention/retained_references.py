@@ -318,9 +318,8 @@ class UsedFiles:
         rows; they expire with the snapshots.
         """
         own = changelog.changelog_manifest_list
-        lists = lists_that_are_left(
-            self._table, [own] if own else [changelog.base_manifest_list, changelog.delta_manifest_list]
-        )
+        names = [own] if own else [changelog.base_manifest_list, changelog.delta_manifest_list]
+        lists = lists_that_are_left(self._table, names)
         metadata.update(lists, (m.file_name for metas in lists.values() for m in metas))
         for entries in manifests_that_are_left(self._table, lists.get(own or changelog.delta_manifest_list, [])):
             added = with_kind(entries, FileKind.ADD)
@@ -346,6 +345,11 @@ def named_files(entries: pa.Table) -> pa.Array:
     """Return the names of data files, followed by those of their extra files, such as indexes."""
     extras = pc.list_flatten(entries["extra_files"].combine_chunks())
     return pa.concat_arrays([entries["file_name"].combine_chunks(), extras])
+
+
+def file_names(parts: Iterable[pa.Table]) -> pa.Array:
+    """Return the names of the data files in several tables of manifest entries."""
+    return pa.chunked_array([c for part in parts for c in part["file_name"].chunks], pa.string()).combine_chunks()
 
 
 def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:

@@ -237,11 +237,8 @@ def _check_deep(proposal: Proposal) -> None:
     buckets = pa.array({bucket for _, bucket in planned_files}, pa.int32())
     deep = live.filter(pc.and_(pc.greater(live["level"], 0), pc.is_in(live["bucket"], value_set=buckets)))
     current = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
-    current |= {
-        (e.partition, e.bucket, e.file.file_name)
-        for e in index_entries(table, latest)
-        if e.file.index_type == DELETION_VECTORS_INDEX
-    }
+    vectors = (e for e in index_entries(table, latest) if e.file.index_type == DELETION_VECTORS_INDEX)
+    current |= {(e.partition, e.bucket, e.file.file_name) for e in vectors}
     planned = {(*bucket, name) for bucket, names in planned_files.items() for name in names}
     changed = {(partition, bucket) for partition, bucket, _ in current ^ planned} & planned_files.keys()
     if changed:
@@ -271,13 +268,8 @@ def _check_aged(proposal: Proposal) -> None:
     table, changes = proposal.table, proposal.changes
     before = current_millis() - _MIN_AGE_MILLIS
     moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}
-    aged = [
-        e
-        for e in changes.entries
-        if e.kind is FileKind.ADD
-        and e.file.file_name not in moved
-        and (e.file.creation_epoch_millis() or before) < before
-    ]
+    new = (e for e in changes.entries if e.kind is FileKind.ADD and e.file.file_name not in moved)
+    aged = [e for e in new if (e.file.creation_epoch_millis() or before) < before]
     if not aged:
         return
     paths = new_files(table, Changes(aged, changes.changelog, changes.indexes))
@@ -323,5 +315,7 @@ def _check_append_only(proposal: Proposal) -> None:
 APPEND_ONLY = Validation("no rows are taken away where branches are to be merged", _check_append_only)
 OF_APPENDS = (APPEND_ONLY, LIVE_FILES, LIVE_MARKED, UNMARKED, ONE_BUCKET_NUMBER)
 """The validations of commits to append tables."""
+OF_KEYS = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP)
+"""Those of commits to tables with a primary key, beside that of the order of rows."""
 OF_GROUPS = (*OF_APPENDS, WHOLE_GROUPS)
 """Those of commits to tables with data evolution."""

@@ -155,9 +155,8 @@ def _changed(table: Table, snapshot: Snapshot, kind: CommitKind, partitions: set
     if not rearranged and not (snapshot.commit_kind is CommitKind.APPEND and kind is CommitKind.OVERWRITE):
         return None
     partition_set = pa.array(sorted(partitions), pa.binary())
-    for delta in table.manifests.read_all(
-        [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
-    ):
+    names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
+    for delta in table.manifests.read_all(names):
         hit = pc.is_in(delta["partition"], value_set=partition_set)
         if not rearranged:
             hit = pc.and_(hit, pc.greater_equal(delta["bucket"], 0))  # rows that wait for a compaction hide nothing

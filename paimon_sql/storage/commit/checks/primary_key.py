@@ -49,9 +49,8 @@ def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
 def _overlapping_level_0(files: pa.Table, changed: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """Return level 0 files whose sequence numbers may overlap those of changed files."""
     first = min(e.file.min_sequence_number for e in changed)
-    return entries(
-        files.filter(pc.and_(pc.equal(files["level"], 0), pc.greater_equal(files["max_sequence_number"], first)))
-    )
+    overlaps = pc.and_(pc.equal(files["level"], 0), pc.greater_equal(files["max_sequence_number"], first))
+    return entries(files.filter(overlaps))
 
 
 def _may_share_number(one: DataFileMeta, other: DataFileMeta) -> bool:
@@ -71,10 +70,7 @@ class KeyCommits(CommitLayout):
     older one, which it has not read, stays on level 0.
     """
 
-    validations = (
-        *(conflicts.LIVE_FILES, conflicts.LIVE_MARKED, conflicts.ONE_BUCKET_NUMBER),
-        *(conflicts.DISJOINT_RUNS, conflicts.KNOWN_DEEP, KEEPS_ORDER),
-    )
+    validations = (*conflicts.OF_KEYS, KEEPS_ORDER)
 
     def in_commit_order(self, proposal: Proposal) -> Changes:
         """Return the changes with new level 0 files newer than concurrent ones with the same sequence numbers.
@@ -89,17 +85,13 @@ class KeyCommits(CommitLayout):
         existing = by_bucket(_overlapping_level_0(proposal.live_after, fresh))
         raised: dict[str, DataFileMeta] = {}
         for bucket, new_files in by_bucket(fresh).items():
-            concurrent = [
-                f
-                for f in existing[bucket]
-                if f.file_name not in names and any(_may_share_number(f, m) for m in new_files)
-            ]
+            others = (f for f in existing[bucket] if f.file_name not in names)
+            concurrent = [f for f in others if any(_may_share_number(f, m) for m in new_files)]
             oldest = min(new_files, key=age)
             if concurrent and age(oldest) < max(map(age, concurrent)):
                 shift = max(f.max_sequence_number for f in concurrent) + 1 - oldest.max_sequence_number
-                raised |= {
-                    f.file_name: replace(f, max_sequence_number=f.max_sequence_number + shift) for f in new_files
-                }
+                for f in new_files:
+                    raised[f.file_name] = replace(f, max_sequence_number=f.max_sequence_number + shift)
 
         def in_order(entry: ManifestEntry) -> ManifestEntry:
             file = raised.get(entry.file.file_name)

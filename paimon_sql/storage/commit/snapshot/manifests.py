@@ -31,6 +31,7 @@ from paimon_sql.storage.data_files.live_files import manifests_of, values_of_par
 from paimon_sql.storage.materialized.refresh import inherited_properties
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots, numbered_by_snapshot
 from paimon_sql.storage.metadata.snapshots import WRITER_VERSION, Rollback, with_generation
+from paimon_sql.storage.retention.retained_references import file_names, with_kind
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import conflict_error
 from paimon_sql.storage.table.index_files import has_buckets, index_entries
@@ -129,10 +130,7 @@ def _merge_fully(
     if sum(m.file_size for m in manifests if m.num_deleted_files > 0 or m.file_size < target) < threshold:
         return None
     tables = table.manifests.read_all([m.file_name for m in manifests])
-    deleted = pa.concat_arrays(
-        [name for t in tables for name in t.filter(pc.equal(t["kind"], FileKind.DELETE))["file_name"].chunks]
-        or [pa.array([], pa.string())]
-    )
+    deleted = file_names(with_kind(t, FileKind.DELETE) for t in tables)
     unchanged: list[ManifestFileMeta] = []
     rest: list[pa.Table] = []
     for meta, entries in zip(manifests, tables, strict=True):

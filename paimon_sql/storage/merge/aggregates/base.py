@@ -185,11 +185,6 @@ def valid_mask(values: pa.Array) -> Mask:
     return mask
 
 
-def keeps_values(function: AggregateFunction | None) -> bool:
-    """Whether a result is always one of the input values, or null; true without a function."""
-    return function is None or isinstance(function, ChoosingFunction)
-
-
 def first_retraction_error(functions: Mapping[str, AggregateFunction]) -> ConstraintViolationError | None:
     """Return the error of the first function that does not support retraction; None if all do."""
     failing = (f for f in functions.values() if not (f.can_retract or f.ignores_retract))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments, combined
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, keeps_values, taken
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, ChoosingFunction, taken
 from paimon_sql.storage.merge.aggregates.of_schema import with_stored_values
 from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive_among, is_retract, live_rows
 from paimon_sql.storage.merge.windows import Window
@@ -70,8 +70,13 @@ class ReducingEngine(MergeEngine):
     def functions(self) -> Mapping[str, AggregateFunction]:
         """The aggregate functions by column, of the columns that have one."""
 
+    @property
+    def takes_deletes(self) -> bool:
+        return self.merges_all_at_once
+
     def keeps_values(self, column: str) -> bool:
-        return keeps_values(self.functions.get(column))
+        function = self.functions.get(column)
+        return function is None or isinstance(function, ChoosingFunction)
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         return with_stored_values(rows, self.functions)
@@ -147,9 +152,9 @@ class Remaining:
     kinds: RowKinds
 
     @property
-    def placeholders(self) -> Mask:
-        """Mask of the placeholder rows."""
-        return self.empty_keys[self.bundle.segments.owners]
+    def retractions(self) -> Mask:
+        """Mask of the retractions; placeholders are none."""
+        return is_retract(self.bundle.kinds) & ~self.empty_keys[self.bundle.segments.owners]
 
 
 def drop_retractions(bundle: Bundle, counts: Mask, placeholders: Indices) -> Remaining:

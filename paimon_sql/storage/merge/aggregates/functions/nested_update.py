@@ -39,11 +39,10 @@ class _Nested(AggregateFunction):
         for option in (merge_engine.FIELD_NESTED_KEY, merge_engine.FIELD_NESTED_SEQUENCE_FIELD):
             names = table.names_of(option, column.name)
             yield from unknown_fields(option.for_name(column.name), names, column.type.element)
+        has_key = table.names_of(merge_engine.FIELD_NESTED_KEY, column.name)
+        needed = merge_engine.FIELD_NESTED_KEY.for_name(column.name)
         for dependent in (merge_engine.FIELD_NESTED_SEQUENCE_FIELD, merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY):
-            if not table.names_of(merge_engine.FIELD_NESTED_KEY, column.name) and table.options.has(
-                dependent, column.name
-            ):
-                needed = merge_engine.FIELD_NESTED_KEY.for_name(column.name)
+            if not has_key and table.options.has(dependent, column.name):
                 yield conflict(dependent.for_name(column.name), f"needs '{needed}'.", f"Set '{needed}' too.")
 
     def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
@@ -81,9 +80,8 @@ class NestedUpdate(_Nested):
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        positions, owners = (
-            self._keyed(steps, entries, elements) if self.key else self._listed(steps, entries, elements)
-        )
+        select = self._keyed if self.key else self._listed
+        positions, owners = select(steps, entries, elements)
         present = steps.segments.any(steps.valid & ~steps.retracts)
         within = Segments(owners, steps.segments.count).places < self.option(merge_engine.FIELD_COUNT_LIMIT)
         return array_of(steps.values.type, owners[within], elements.take(pa.array(positions[within])), present)
