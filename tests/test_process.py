@@ -111,7 +111,7 @@ def test_the_parts_of_this_process_are_declared_by_their_modules() -> None:
 def test_background_maintenance_works_in_a_forked_child() -> None:
     program = """
 import os, sys
-from paimon_sql.storage.maintenance.after_commit import _background
+from paimon_sql.storage.operations.operations import _background
 _background().submit(int).result(10)
 child = os.fork()
 if not child:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.storage.maintenance.after_commit import _background, after_commit
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
+from paimon_sql.storage.operations.operations import _background, after_commit
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import InterruptedFileIO
 from tests.storage.small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
@@ -105,7 +105,7 @@ def test_the_process_waits_for_the_background_at_its_end(tmp_path: Path) -> None
         insert(table, (i, "v", "x"))
     program = """
 import pickle, sys
-from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.operations.operations import after_commit
 after_commit(pickle.loads(bytes.fromhex(sys.argv[1])))
 """
     given = pickle.dumps(fresh(table).with_options({"write-only": "false"})).hex()

@@ -210,16 +210,15 @@ def create_branch(
     for i in sorted((i for i in table.schemas.ids() if i <= newest), reverse=True):
         files[f"{SCHEMA}/schema-{i}"] = table.schemas.directory.read(i)
     result = NewBranch(name, newest, snapshot)
-    if table.version_management is not None:
-        if snapshot_id is not None:
-            raise errors.UnsupportedError(
-                f"{table.name}: its catalog's server creates branches from tags, not from snapshots.",
-                remedy=f"Create a tag of snapshot {snapshot_id}, and the branch from the tag.",
-            )
-        if not dry_run:
-            table.version_management.create_branch(table.branch, name, tag)
-        return result
+    if table.version_management is not None and snapshot_id is not None:
+        raise errors.UnsupportedError(
+            f"{table.name}: its catalog's server creates branches from tags, not from snapshots.",
+            remedy=f"Create a tag of snapshot {snapshot_id}, and the branch from the tag.",
+        )
     if dry_run:
+        return result
+    if table.version_management is not None:
+        table.version_management.create_branch(table.branch, name, tag)
         return result
     _remove_leftovers(table)
     if snapshot is None:

@@ -17,7 +17,7 @@ from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.operations.operations import after_commit
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.table import Table
 

@@ -149,20 +149,16 @@ def _check_stands(table: Table, emptied: Snapshot | None, before: int | None) ->
 
 def _planned(table: Table, latest: Snapshot | None) -> Purge:
     branches = [table, *other_branches(table)]
-    bare = latest if latest is not None and not _holds_anything(table, latest) else None
-    statistics = [latest.statistics] if latest is not None and latest.statistics else []
+    is_bare = latest is not None and not (manifests_of(table, latest) or index_entries(table, latest))
+    statistics = frozenset([latest.statistics] if latest is not None and latest.statistics else [])
     return Purge(
-        sum(len(b.snapshots.directory.versions()) for b in branches) - (bare is not None),
+        sum(len(b.snapshots.directory.versions()) for b in branches) - is_bare,
         sum(len(_changelogs(b).ids()) for b in branches),
         [name for b in branches for name in b.tags.names()],
         [b.branch for b in branches[1:]],
         [name for b in branches for name in b.consumers.names()],
-        _files(table, None if bare is None else bare.id, frozenset(statistics)),
+        _files(table, latest.id if latest is not None and is_bare else None, statistics),
     )
-
-
-def _holds_anything(table: Table, snapshot: Snapshot) -> bool:
-    return bool(manifests_of(table, snapshot)) or bool(index_entries(table, snapshot))
 
 
 def _emptied(table: Table, latest: Snapshot) -> Snapshot:

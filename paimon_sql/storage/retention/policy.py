@@ -154,7 +154,8 @@ def choose_range(table: Table, retention: Retention, seen: SnapshotView) -> Expi
     if end <= earliest:
         return ExpirationRange(earliest, latest, earliest, reason)
     for snapshot_id in range(max(latest - retention.max + 1, earliest), end):
-        if not _is_older(seen, snapshot_id + 1, retention.older_than_millis):
+        following = seen.find(snapshot_id + 1)  # None if it expired concurrently, or is missing
+        if following is not None and following.time_millis >= retention.older_than_millis:
             end, reason = snapshot_id, "the next snapshot is too young"
             break
     if end > earliest and retention.consumers:
@@ -179,11 +180,6 @@ def _check_newest(table: Table) -> None:
             path=path,
             remedy="Restore the file from a copy, or CALL sys.repair, which gives it up.",
         )
-
-
-def _is_older(seen: SnapshotView, snapshot_id: int, older_than_millis: int) -> bool:
-    found = seen.find(snapshot_id)
-    return found is None or found.time_millis < older_than_millis  # it expired concurrently, or is missing
 
 
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:

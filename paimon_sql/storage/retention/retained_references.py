@@ -304,11 +304,8 @@ class UsedFiles:
         if changelog and snapshot.changelog_manifest_list:
             lists = lists_that_are_left(self._table, [snapshot.changelog_manifest_list])
             names.update(lists, (m.file_name for metas in lists.values() for m in metas))
-        if snapshot.index_manifest:
-            names.add(snapshot.index_manifest)
-            names.update(e.file.file_name for e in index_entries(self._table, snapshot))
-        if snapshot.statistics:
-            names.add(snapshot.statistics)
+        names.update(e.file.file_name for e in index_entries(self._table, snapshot))
+        names.update(filter(None, (snapshot.index_manifest, snapshot.statistics)))
         return names
 
     def add_changelog(self, changelog: Changelog, data: set[str], metadata: set[str]) -> None:
