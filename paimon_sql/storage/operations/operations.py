@@ -19,14 +19,9 @@ from typing import TypeVar
 from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.options.operations import commit as commit_options
 from paimon_sql.format.options.operations import snapshot as snapshot_options
-from paimon_sql.format.options.operations.commit import (
-    COMMIT_FORCE_CREATE_SNAPSHOT,
-    END_INPUT_CHECK_PARTITION_EXPIRE,
-    OVERWRITE_UPGRADE,
-)
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
-from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
 from paimon_sql.format.statistics.table_statistics import TableStatistics
 from paimon_sql.format.text.durations import MILLISECOND
@@ -69,7 +64,7 @@ def upgraded(
         replaced: the partitions whose buckets hold no other files; None for all of them. Files of other partitions stay
             on level 0, for files of one level must not share keys.
     """
-    is_wanted = table.schema.has_key and table.options.get(OVERWRITE_UPGRADE)
+    is_wanted = table.schema.has_key and table.options.get(commit_options.OVERWRITE_UPGRADE)
     if not is_wanted or any(m.bucket < 0 or any(f.level for f in m.new_files) for m in messages):
         return list(messages)
     buckets = grouped(((m.partition, m.bucket), m) for m in messages)
@@ -218,8 +213,8 @@ def _commit(transaction: Transaction, kind: CommitKind, changes: Changes) -> Sna
 def _keeps_empty(transaction: Transaction) -> bool:
     """Whether an empty commit creates a snapshot, so that tags, expiration and watermarks proceed."""
     options, numbered = transaction.table.options, transaction.identifier != BATCH_COMMIT_IDENTIFIER
-    is_forced = numbered and options.get(COMMIT_FORCE_CREATE_SNAPSHOT)
-    return options.get(SNAPSHOT_IGNORE_EMPTY_COMMIT) is False or is_forced
+    is_forced = numbered and options.get(commit_options.COMMIT_FORCE_CREATE_SNAPSHOT)
+    return options.get(snapshot_options.SNAPSHOT_IGNORE_EMPTY_COMMIT) is False or is_forced
 
 
 def _take(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
@@ -251,8 +246,11 @@ def _compaction_after(transaction: Transaction, changes: Changes) -> list[Snapsh
 
 
 def _end_of_batch(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
+    """Create the tag of a batch write, and mark its partitions as done."""
+    table, partitions = transaction.table, {m.partition for m in messages}
     if messages and transaction.identifier == BATCH_COMMIT_IDENTIFIER:
-        after_batch(transaction.table, frozenset(m.partition for m in messages))
+        _step(table, "the tag of a batch write could not be created", lambda: tag_batch(table))
+        _step(table, "partitions could not be marked done", lambda: mark_written_partitions(table, partitions))
 
 
 def _drop_overtaken(transaction: Transaction, partitions: set[bytes]) -> None:
@@ -289,17 +287,6 @@ def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResul
         _background().submit(_maintain, table, tuple(made))  # which is waited for at exit
         return None
     return _maintain(table, made)
-
-
-def after_batch(table: Table, partitions: Collection[bytes]) -> None:
-    """Create the tag of a batch write, and mark its partitions as done.
-
-    Args:
-        table: the table that was committed to.
-        partitions: the serialized partitions that got rows.
-    """
-    _step(table, "the tag of a batch write could not be created", lambda: tag_batch(table))
-    _step(table, "partitions could not be marked done", lambda: mark_written_partitions(table, partitions))
 
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
@@ -389,7 +376,7 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
     latest = made[-1] if made else table.snapshots.latest()
     if latest is None:
         return False
-    if not interval or table.options.get(END_INPUT_CHECK_PARTITION_EXPIRE):
+    if not interval or table.options.get(commit_options.END_INPUT_CHECK_PARTITION_EXPIRE):
         return True
     first = made[0].id if made else latest.id
     previous = table.snapshots.find(first - 1)
