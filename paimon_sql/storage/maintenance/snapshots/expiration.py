@@ -22,16 +22,9 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention import policy
+from paimon_sql.storage.retention import files_to_delete, policy
 from paimon_sql.storage.retention import retained_references as references
-from paimon_sql.storage.retention.files_to_delete import (
-    ExpirationPlan,
-    FileCounts,
-    FilesToDelete,
-    delete_all,
-    plan_expiry,
-    sizes_of_lists,
-)
+from paimon_sql.storage.retention.files_to_delete import ExpirationPlan, FileCounts, FilesToDelete, sizes_of_lists
 from paimon_sql.storage.retention.policy import Retention, before_consumers
 from paimon_sql.storage.retention.retained_references import retry_on_concurrent_change
 from paimon_sql.storage.table.snapshot_history import ChangelogManager
@@ -122,7 +115,7 @@ def _round(
 
     def claim() -> ExpirationPlan | None:
         try:
-            plan = plan_expiry(table, next(views), ids, rest, keeps_changelog=keeps_changelog)
+            plan = files_to_delete.plan_expiry(table, next(views), ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
         if dry_run:
@@ -238,13 +231,13 @@ def expire_changelogs(
         return result
     retained = [c for c in map(find, rest) if c is not None]
 
-    def files_to_delete() -> FilesToDelete:
+    def unused() -> FilesToDelete:
         if not coming:
             return _files(table, expired, retained, table.snapshots.earliest_id() or 0)
         later = (i for i in table.snapshots.directory.versions() if i > max(from_snapshots))
         return _files(table, expired, retained, next(later, 0))
 
-    files = retry_on_concurrent_change(table, files_to_delete)
+    files = retry_on_concurrent_change(table, unused)
     result.changelogs, result.files = [c.id for c in expired], files
     if dry_run:
         return result
@@ -254,7 +247,7 @@ def expire_changelogs(
         manager.directory.delete_hint(EARLIEST)
         manager.directory.delete_hint(LATEST)
     files.delete(table)
-    delete_all(table, [manager.directory.path(c.id) for c in expired])
+    files_to_delete.delete_all(table, [manager.directory.path(c.id) for c in expired])
     table.file_io.sync_directory(manager.directory.directory)  # after a crash none reappears without its files
     return result
 
