@@ -24,7 +24,7 @@ from paimon_sql.format.options.table.data_file import FILE_COMPRESSION_PER_LEVEL
 from paimon_sql.procedures.values import pattern_of
 from paimon_sql.spark.thrift.listing import NamePattern
 from paimon_sql.sql.paimon import Paimon
-from paimon_sql.storage.maintenance.orphans.candidates import FolderKind, WriterNames
+from paimon_sql.storage.maintenance.orphans.candidates import CandidateFilter, FolderKind
 from tests.adversarial_text import attacks
 
 ROOT = Path(paimon_sql.__file__).parent
@@ -136,7 +136,7 @@ def test_keys_of_options_with_names_in_them_are_found_in_linear_time() -> None:
 
 
 def test_names_of_files_are_recognised_in_linear_time() -> None:
-    pattern = WriterNames(("changelog-", "data-")).pattern(FolderKind.DATA)
+    pattern = CandidateFilter(("changelog-", "data-"), 0).pattern(FolderKind.DATA)
     assert pattern is not None
     assert slow_text(pattern.fullmatch, partial(attacks, pattern)) is None
 

@@ -111,12 +111,11 @@ def test_the_parts_of_this_process_are_declared_by_their_modules() -> None:
 def test_background_maintenance_works_in_a_forked_child() -> None:
     program = """
 import os, sys
-from paimon_sql.storage.maintenance.after_commit import _background, wait_for_background
+from paimon_sql.storage.operations.operations import _background
 _background().submit(int).result(10)
 child = os.fork()
 if not child:
     done = _background().submit(lambda: 7).result(10)
-    wait_for_background()
     os._exit(0 if done == 7 else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """

@@ -13,8 +13,8 @@ from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import DRY_RUN, Context, Procedure, Timed, detail, optional, required
 from paimon_sql.procedures.values import instant_of, positive
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
-from paimon_sql.storage.maintenance.orphans.candidates import external_roots, shared_roots
-from paimon_sql.storage.maintenance.orphans.removal import Removed, Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search, external_roots, shared_roots
+from paimon_sql.storage.maintenance.orphans.removal import Removed, find_orphans, remove_orphans
 from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.table.table import Table
 

@@ -15,7 +15,8 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import delete_tags
 from paimon_sql.storage.metadata.schemas import SchemaManager

@@ -93,9 +93,9 @@ def _publish_forgetting(self: Transaction, *given: Any) -> bool:
     return is_in_history
 
 
-def _publish_noting(self: Transaction, snapshot: Snapshot, latest: Any, wanted: Any, attempt: Any, owned: Any) -> bool:
+def _publish_noting(self: Transaction, prepared: Any, attempt: Any, owned: Any) -> bool:
     self.__dict__["_held_before"] = list(owned)
-    return _PUBLISH(self, snapshot, latest, wanted, attempt, owned)
+    return _PUBLISH(self, prepared, attempt, owned)
 
 
 _CLOSE, _PUBLISH = Transaction.close, Transaction._publish
@@ -145,7 +145,7 @@ mutation(
     "epochs of expired snapshots are forgotten",
     "2",
     {
-        "commit.snapshot.carried_properties._ALL": (carried_properties.LOADS,),
+        "commit.snapshot.carried_properties._ALL": {carried_properties.LOADS: carried_properties._joined_loads},
         "commit.snapshot.carried_properties._is_incomplete": _always(False),
     },
 )
@@ -393,9 +393,9 @@ def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
 mutation(
     "expiry takes snapshots that came late",
     "found by this model",
-    {"retention.plan.without_late_snapshots": lambda table, snapshots: list(snapshots)},
+    {"retention.files_to_delete.without_late_snapshots": lambda table, snapshots: list(snapshots)},
 )
-mutation("expiry forgets the tags", "expiry", {"retention.plan.nearest_tags": _no_tags})
+mutation("expiry forgets the tags", "expiry", {"retention.retained_references.nearest_tags": _no_tags})
 
 
 def _created_over(table: Table, number: int, data: bytes) -> bool:
@@ -407,14 +407,15 @@ def _created_over(table: Table, number: int, data: bytes) -> bool:
 mutation("a fast-forward overwrites a rival's snapshot", "13", {"operations.fast_forward._created": _created_over})
 
 
-def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
-    directory, number = table.snapshots.directory, snapshot.id
+def _look_unordered(table: Table, prepared: Any) -> Any:
+    directory, snapshot = table.snapshots.directory, prepared.snapshot
+    number = snapshot.id
     ids = directory.versions()
     mine = snapshot_commit._stored(table, number)
     stands = mine is not None and is_same_commit(mine, snapshot)
     if not any(i > number for i in ids) and not stands:
         return Standing.OVERTAKEN
-    return _LOOK(table, snapshot, base, added)
+    return _LOOK(table, prepared)
 
 
 _LOOK = snapshot_commit._look

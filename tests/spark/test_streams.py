@@ -145,7 +145,7 @@ def test_a_stream_of_a_process_that_is_killed_behind_its_commit_delivers_each_ro
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots carry nothing on, as those of other engines; clocks are exact."""
-    monkeypatch.setattr("paimon_sql.storage.commit.snapshot.attempt.carried_properties", lambda *given: {})
+    monkeypatch.setattr("paimon_sql.storage.commit.snapshot.manifests.carried_properties", lambda *given: {})
     monkeypatch.setattr(carried_properties, "_SKEW_MILLIS", 0)
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, NotFoundError
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
 from paimon_sql.storage.retention.policy import Retention

@@ -11,7 +11,8 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.checks import conflicts
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import again, insert, make_table, rows, written

@@ -12,7 +12,8 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.index_manifest import write_index_manifest
 from paimon_sql.process import PROCESS
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
 from paimon_sql.storage.retention.policy import Retention

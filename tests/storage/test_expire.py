@@ -18,6 +18,7 @@ from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.policy import ExpirationRange, choose_range, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import (
@@ -52,7 +53,8 @@ def expire(table: Table, keep: int = 1, limit: int | None = None, dry_run: bool 
 
 def chosen(table: Table, older_than: int = 0, **arguments: int) -> ExpirationRange:
     table = fresh(table)
-    return choose_range(table, retention_of(table.options, now(), older_than_millis=older_than, **arguments))
+    retention = retention_of(table.options, now(), older_than_millis=older_than, **arguments)
+    return choose_range(table, retention, SnapshotView(table.snapshots))
 
 
 @pytest.fixture

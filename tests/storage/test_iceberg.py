@@ -29,7 +29,8 @@ from paimon_sql.storage.iceberg import metadata_folder, publish
 from paimon_sql.storage.iceberg.manifest_sets import ManifestWriter
 from paimon_sql.storage.iceberg.publish import Publication
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags

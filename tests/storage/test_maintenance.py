@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.format.metadata.snapshot import Tag
-from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
+from paimon_sql.storage.operations.operations import _background, after_commit
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import InterruptedFileIO
 from tests.storage.small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
@@ -96,7 +96,7 @@ def test_expiry_may_happen_in_the_background(tmp_path: Path) -> None:
     for i in range(4):
         insert(table, (i, "v", "x"))
     assert maintain(table) is None
-    wait_for_background()
+    _background().submit(int).result(60)
     assert versions(table) == [3, 4]
 
 
@@ -106,7 +106,7 @@ def test_the_process_waits_for_the_background_at_its_end(tmp_path: Path) -> None
         insert(table, (i, "v", "x"))
     program = """
 import pickle, sys
-from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
+from paimon_sql.storage.operations.operations import after_commit
 after_commit(pickle.loads(bytes.fromhex(sys.argv[1])))
 """
     given = pickle.dumps(fresh(table).with_options({"write-only": "false"})).hex()
@@ -121,7 +121,7 @@ def test_what_fails_in_the_background_is_logged(tmp_path: Path, caplog: pytest.L
     Path(table.tags.path("broken")).write_text("?")
     with caplog.at_level(logging.WARNING):
         assert maintain(table) is None
-        wait_for_background()
+        _background().submit(int).result(60)
     assert "tags could not expire" in caplog.text
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.operations.operations import after_commit
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import Crash, InterruptedFileIO

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.storage.commit.report import LOG
+from paimon_sql.storage.commit.transaction import LOG
 from paimon_sql.storage.execution.metrics import Metric, Metrics, process_metrics
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.scan.plan import plan_scan

@@ -18,8 +18,8 @@ from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.metadata.index_manifest import write_index_manifest
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
-from paimon_sql.storage.maintenance.orphans.candidates import FolderKind, WriterNames
-from paimon_sql.storage.maintenance.orphans.removal import OrphanPlan, Removed, Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import CandidateFilter, FolderKind, Search
+from paimon_sql.storage.maintenance.orphans.removal import OrphanPlan, Removed, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
@@ -410,7 +410,7 @@ def test_a_table_without_a_snapshot_has_orphans_too(tmp_path: Path) -> None:
 
 
 def test_names_are_told_by_their_folder() -> None:
-    names = WriterNames(("data-",))
+    names = CandidateFilter(("data-",), 0)
     one = str(uuid.uuid4())
     manifest = names.pattern(FolderKind.MANIFEST)
     assert manifest is not None and manifest.fullmatch(f"manifest-{one}-0")

@@ -24,7 +24,8 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_changelogs, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.metadata.schemas import SchemaManager

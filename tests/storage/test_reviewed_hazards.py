@@ -24,7 +24,8 @@ from paimon_sql.process import PROCESS
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.copy import copy
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag

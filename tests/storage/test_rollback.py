@@ -13,7 +13,8 @@ import pytest
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, PaimonError
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import (
     rollback_to_snapshot,

@@ -18,7 +18,8 @@ from paimon_sql.storage.branches.management import create_branch, delete_branche
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, Published, RenamingSnapshotCommit
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO, local
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans
 from paimon_sql.storage.maintenance.snapshots import expiration
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot

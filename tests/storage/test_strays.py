@@ -19,7 +19,7 @@ from paimon_sql.errors import (
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.commit.snapshot import snapshot_commit
-from paimon_sql.storage.commit.snapshot.attempt import Attempt
+from paimon_sql.storage.commit.snapshot.manifests import Attempt
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit, standing_of
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.snapshots import rollback

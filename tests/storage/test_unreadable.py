@@ -14,11 +14,12 @@ from paimon_sql.format.schema.types import IntType
 from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.repair import unreadable_metadata
-from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.repair import repair as repairs
+from paimon_sql.storage.repair.repair import Findings, repair
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
@@ -270,7 +271,7 @@ def test_a_young_file_counts_as_growing_where_files_do_not_come_whole(
     growing = replace(table, file_io=GrowingFileIO())
     tear(table.snapshots.directory.path(3), "cut")
     assert repair(fresh(growing)).problems and set_aside(table) == []
-    monkeypatch.setattr(unreadable_metadata, "_GROWING_MILLIS", -1)
+    monkeypatch.setattr(repairs, "_GROWING_MILLIS", -1)
     assert not repair(fresh(growing)).problems and set_aside(table) == ["snapshot-3"]
 
 
@@ -281,5 +282,7 @@ def test_a_file_that_changes_between_two_looks_is_left_to_its_writer(
     path = table.snapshots.directory.path(3)
     data = tear(path, "cut")
     monkeypatch.setattr(time, "sleep", lambda seconds: Path(path).write_bytes(data))
-    assert unreadable_metadata.quarantine_unreadable(fresh(table)).said == []
+    found = Findings()
+    repairs.quarantine_unreadable(fresh(table), found, dry_run=False)
+    assert found == Findings()
     assert shown(table) == [1, 2, 3]

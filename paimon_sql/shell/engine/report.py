@@ -11,7 +11,7 @@ from rich.text import Text
 
 from paimon_sql.shell.engine.errors import Problem
 from paimon_sql.shell.engine.result import visible
-from paimon_sql.storage.commit.report import LOG
+from paimon_sql.storage.commit.transaction import LOG
 
 _BEFORE, _AFTER = 60, 60
 

@@ -106,7 +106,7 @@ def commit_write(
         compacted_as: the table with the options that decide which compactions are due; by default the table itself.
     """
     table = transaction.table
-    transaction.staged.add(messages)
+    transaction.staged.own(messages)
     if overwrite is not None:
         overwrite.check_rows(table, messages)
     compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite, task.planned_on)

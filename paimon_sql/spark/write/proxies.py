@@ -179,7 +179,7 @@ class StreamingWriteProxy(SessionProxy):
             with StagedFiles(self.table) as staged:
                 for answer in _answers(messages):
                     if not isinstance(answer, Failure):
-                        staged.add(answer)
+                        staged.own(answer)
 
     def _record_skipped(self, epoch: int) -> None:
         """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""
@@ -414,7 +414,7 @@ class DynamicOverwriteProxy(BatchWriteInterface):
             return
         with Transaction(self.request.table) as transaction:
             self._committed = True
-            transaction.staged.add(messages)
+            transaction.staged.own(messages)
             compacted = compact_due(self.request.table, messages, SparkExecutor(self.jvm), overwrite)
             operations.overwrite(
                 transaction,
@@ -427,7 +427,7 @@ class DynamicOverwriteProxy(BatchWriteInterface):
         # After the commit has begun, only its transaction decides whether files are deleted.
         if not self._committed:
             with StagedFiles(self.request.table) as staged:
-                staged.add(_messages(a for a in answers if a is not None))
+                staged.own(_messages(a for a in answers if a is not None))
 
 
 def _messages(answers: Iterable[JavaObject]) -> list[CommitMessage]:

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.layout.partitions import PartitionPaths
-from paimon_sql.format.options.operations.scan import (
-    CHAIN_TABLE_CHAIN_PARTITION_KEYS,
-    CHAIN_TABLE_ENABLED,
-    SCAN_FALLBACK_DELTA_BRANCH,
-    SCAN_FALLBACK_SNAPSHOT_BRANCH,
-)
+from paimon_sql.format.options.operations import scan as scan_options
 from paimon_sql.format.options.table.partition import PARTITION_TIMESTAMP_FORMATTER, PARTITION_TIMESTAMP_PATTERN
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.rows.binary_row import RowCodec
@@ -63,9 +58,9 @@ class Chain:
     def of(cls, table: Table) -> Chain | None:
         """Return the chains that the table's options declare; None unless they name both branches."""
         options = table.options
-        snapshots: str | None = options.get(SCAN_FALLBACK_SNAPSHOT_BRANCH)
-        deltas: str | None = options.get(SCAN_FALLBACK_DELTA_BRANCH)
-        if not (options.get(CHAIN_TABLE_ENABLED) and snapshots and deltas):
+        snapshots: str | None = options.get(scan_options.SCAN_FALLBACK_SNAPSHOT_BRANCH)
+        deltas: str | None = options.get(scan_options.SCAN_FALLBACK_DELTA_BRANCH)
+        if not (options.get(scan_options.CHAIN_TABLE_ENABLED) and snapshots and deltas):
             return None
         return cls(table, snapshots, deltas)
 
@@ -87,11 +82,11 @@ class Chain:
 
     def snapshots(self) -> Table:
         """Return the branch with full partitions; InvalidOptionError if it does not exist."""
-        return branch_of_option(self.table, self.snapshot_branch, SCAN_FALLBACK_SNAPSHOT_BRANCH.key)
+        return branch_of_option(self.table, self.snapshot_branch, scan_options.SCAN_FALLBACK_SNAPSHOT_BRANCH.key)
 
     def deltas(self) -> Table:
         """Return the branch with changes; InvalidOptionError if it does not exist."""
-        return branch_of_option(self.table, self.delta_branch, SCAN_FALLBACK_DELTA_BRANCH.key)
+        return branch_of_option(self.table, self.delta_branch, scan_options.SCAN_FALLBACK_DELTA_BRANCH.key)
 
     def places(self, partitions: Iterable[bytes]) -> list[ChainPosition]:
         """Return the distinct partitions with their positions in chains."""
@@ -108,7 +103,7 @@ class Chain:
     def chained_fields(self) -> tuple[DataField, ...]:
         """The partition columns along the chains, which are the last ones."""
         fields = self.table.schema.partition_fields
-        names = comma_separated(self.table.options.get(CHAIN_TABLE_CHAIN_PARTITION_KEYS))
+        names = comma_separated(self.table.options.get(scan_options.CHAIN_TABLE_CHAIN_PARTITION_KEYS))
         return fields[-len(names) :] if names else fields
 
 

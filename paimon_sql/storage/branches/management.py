@@ -11,14 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
 
-from paimon_sql.errors import (
-    AlreadyExistsError,
-    InvalidInputError,
-    InvalidOptionError,
-    NoSuchSnapshotError,
-    NotFoundError,
-    UnsupportedError,
-)
+from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, SNAPSHOT, TAG
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import (
@@ -84,7 +77,7 @@ def branch_of(table: Table, name: str) -> Table:
     other = replace(table, branch=name, name=table_name if name == MAIN_BRANCH else f"{table_name}$branch_{name}")
     schema = other.schemas.latest()
     if schema is None:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"Branch '{name}' of {table_name} has no schema: its creation or deletion was not completed.",
             remedy="Delete the branch.",
         )
@@ -99,8 +92,8 @@ def branch_of_option(table: Table, name: str, key: str) -> Table:
     """
     try:
         return replace(branch_of(table, name), read_optimized=table.read_optimized)
-    except NotFoundError as error:
-        raise InvalidOptionError(
+    except errors.NotFoundError as error:
+        raise errors.InvalidOptionError(
             f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
             key=key,
             remedy="Unset the option, or create the branch.",
@@ -116,7 +109,7 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
     for option in (BRANCH, *NAMING_OPTIONS):
         name = schema.options.get(option.key)
         if name and (before is None or before.options.get(option.key) != name) and not branches.exists(name):
-            raise InvalidOptionError(
+            raise errors.InvalidOptionError(
                 f"The option '{option.key}' cannot be '{name}': the table has no such branch.",
                 key=option.key,
                 remedy="Create the branch first.",
@@ -157,7 +150,7 @@ def moved_to_branch(table: Table, options: Mapping[str, str], *, writes: bool = 
     other = branch_of(table, name)
     columns, other_columns = ([(f.name, f.type.as_nullable()) for f in t.schema.fields] for t in (table, other))
     if columns != other_columns and (writes or any(column not in other_columns for column in columns)):
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"Branch '{name}' of {table.name} has other columns than '{table.branch}'.",
             remedy=f"Name it: `{other.name.rpartition('.')[2]}`.",
         )
@@ -192,9 +185,11 @@ def create_branch(
         return NewBranch(name, branch_of(table, name).schema.id, existed=True)
     check_branch_name(name)
     if tag is not None and snapshot_id is not None:
-        raise InvalidInputError("A branch is created from a tag or a snapshot, not from both.", remedy="Leave one out.")
+        raise errors.InvalidInputError(
+            "A branch is created from a tag or a snapshot, not from both.", remedy="Leave one out."
+        )
     if table.branches.exists(name):
-        raise AlreadyExistsError(
+        raise errors.AlreadyExistsError(
             f"{table.name}: branch '{name}' already exists.",
             name=name,
             remedy="Choose another name, or delete the branch first.",
@@ -215,16 +210,15 @@ def create_branch(
     for i in sorted((i for i in table.schemas.ids() if i <= newest), reverse=True):
         files[f"{SCHEMA}/schema-{i}"] = table.schemas.directory.read(i)
     result = NewBranch(name, newest, snapshot)
-    if table.version_management is not None:
-        if snapshot_id is not None:
-            raise UnsupportedError(
-                f"{table.name}: its catalog's server creates branches from tags, not from snapshots.",
-                remedy=f"Create a tag of snapshot {snapshot_id}, and the branch from the tag.",
-            )
-        if not dry_run:
-            table.version_management.create_branch(table.branch, name, tag)
-        return result
+    if table.version_management is not None and snapshot_id is not None:
+        raise errors.UnsupportedError(
+            f"{table.name}: its catalog's server creates branches from tags, not from snapshots.",
+            remedy=f"Create a tag of snapshot {snapshot_id}, and the branch from the tag.",
+        )
     if dry_run:
+        return result
+    if table.version_management is not None:
+        table.version_management.create_branch(table.branch, name, tag)
         return result
     _remove_leftovers(table)
     if snapshot is None:
@@ -235,7 +229,7 @@ def create_branch(
         _create(table, name, files)
         if not is_referenced(table, snapshot, guard):
             table.branches.remove(name)
-            raise NoSuchSnapshotError(
+            raise errors.NoSuchSnapshotError(
                 f"{table.name}: snapshot {snapshot.id} expired while branch '{name}' was created from it.",
                 name=str(snapshot.id),
                 remedy="Use a later one.",
@@ -271,7 +265,7 @@ def delete_branches(table: Table, names: Sequence[str], *, dry_run: bool = False
     branches = list(dict.fromkeys(names))
     for name in branches:
         if name == MAIN_BRANCH:
-            raise InvalidInputError(
+            raise errors.InvalidInputError(
                 f"'{MAIN_BRANCH}' is the table itself and cannot be deleted.", remedy="Use DROP TABLE."
             )
         table.branches.require(name)
@@ -299,11 +293,11 @@ def rename_branch(table: Table, name: str, target: str, *, dry_run: bool = False
         AlreadyExistsError: there is a branch of the new name.
     """
     if name == MAIN_BRANCH:
-        raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and cannot be renamed as a branch.")
+        raise errors.InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and cannot be renamed as a branch.")
     table.branches.require(name)
     check_branch_name(target)
     if table.branches.exists(target):
-        raise AlreadyExistsError(f"{table.name}: branch '{target}' already exists.", name=target)
+        raise errors.AlreadyExistsError(f"{table.name}: branch '{target}' already exists.", name=target)
     _refuse_if_named(table, name, "renamed")
     content = content_of(table, name)
     if not dry_run:
@@ -337,7 +331,7 @@ def _refuse_if_named(table: Table, name: str, verb: str) -> None:
         for option in NAMING_OPTIONS:
             if schema is not None and schema.options.get(option.key) == name:
                 where = table.name if branch == table.branch else "main"
-                raise InvalidInputError(
+                raise errors.InvalidInputError(
                     f"Branch '{name}' cannot be {verb}: the option '{option.key}' of {where} names it.",
                     remedy="Unset the option first.",
                 )

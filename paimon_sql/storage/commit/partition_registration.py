@@ -30,20 +30,17 @@ _LOG = logging.getLogger(__name__)
 
 def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
     """Register partitions that a commit added, and unregister those that it left without rows."""
-    if (
-        table.partition_registry is None
-        or not table.schema.partition_keys
-        or kind not in (CommitKind.APPEND, CommitKind.OVERWRITE)
-    ):
+    has_changed = kind in (CommitKind.APPEND, CommitKind.OVERWRITE)
+    if table.partition_registry is None or not (table.schema.partition_keys and has_changed):
         return
     filled = {e.partition for e in changes.entries if e.kind == FileKind.ADD}
     emptied = {e.partition for e in changes.entries if e.kind == FileKind.DELETE} - filled
     try:
-        specs = PartitionPaths.of(table.schema)
+        spec = PartitionPaths.of(table.schema).spec
         if filled:
-            table.partition_registry.add([specs.spec(p) for p in sorted(filled)])
+            table.partition_registry.add([spec(p) for p in sorted(filled)])
         if dropped := emptied - _partitions_with_rows(table, emptied):
-            partitions = [specs.spec(p) for p in sorted(dropped)]
+            partitions = [spec(p) for p in sorted(dropped)]
             table.partition_registry.drop([*partitions, *(as_done(p) for p in partitions if _lists_done(table))])
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: partitions could not be registered in the metastore: %s", table.name, error)
@@ -79,10 +76,8 @@ def relist(table: Table, *, dry_run: bool = False, anew: bool = False, adds: boo
     if table.schema.partition_keys:
         specs = PartitionPaths.of(table.schema)
         specs_by_values = {tuple(spec.values()): spec for spec in map(specs.spec, _partitions_with_rows(table))}
-        valid = {
-            *specs_by_values,
-            *(tuple(as_done(p).values()) for p in specs_by_values.values() if _lists_done(table)),
-        }
+        done = [as_done(p) for p in specs_by_values.values()] if _lists_done(table) else []
+        valid = {*specs_by_values, *(tuple(p.values()) for p in done)}
     else:
         specs_by_values = {(name,): {field: name} for name in table.tags.names()}
         valid = set(specs_by_values)

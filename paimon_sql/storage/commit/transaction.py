@@ -10,44 +10,37 @@ branch may need its files.
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from enum import Enum, auto
+from itertools import count
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import (
-    AlreadyCommittedError,
-    CommitConflictError,
-    CommitUnknownError,
-    MissingFileError,
-    PaimonError,
-)
-from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql import errors
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.commit import (
-    COMMIT_MAX_RETRIES,
-    COMMIT_MAX_RETRY_WAIT,
-    COMMIT_MIN_RETRY_WAIT,
-    COMMIT_TIMEOUT,
-    COMMIT_USER_PREFIX,
-)
+from paimon_sql.format.options.operations import commit as commit_options
+from paimon_sql.storage.commit.checks.conflicts import CommitLayout
 from paimon_sql.storage.commit.checks.history import strict_mode
-from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.commit.partition_registration import register_commit
-from paimon_sql.storage.commit.report import report_commit
-from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
-from paimon_sql.storage.commit.snapshot.manifests import merge_manifests
-from paimon_sql.storage.commit.snapshot.snapshot_commit import Published, snapshot_commit_of
+from paimon_sql.storage.commit.snapshot.manifests import Attempt, Merge, merge_manifests
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Prepared, Published, snapshot_commit_of
+from paimon_sql.storage.execution.metrics import COMMIT, process_metrics
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.staging.commit_messages import Changes, StagedFiles, new_files
 from paimon_sql.storage.staging.proposal import SAME_DEFINITION, SAME_TABLE, Proposal, Validation
 from paimon_sql.storage.table.table import Table
 
+LOG = logging.getLogger("paimon_sql.commits")
+"""Logs one line per commit on level INFO."""
 _MAX_DOUBLINGS = 30
 
 
@@ -58,9 +51,12 @@ def attempts_of(options: TableOptions) -> Iterator[int]:
         options: the table's options ``commit.max-retries``, ``commit.timeout``, ``commit.min-retry-wait`` and
             ``commit.max-retry-wait``.
     """
-    started, timeout = time.monotonic(), options.get(COMMIT_TIMEOUT)
-    min_wait, max_wait = (options.get(o).total_seconds() for o in (COMMIT_MIN_RETRY_WAIT, COMMIT_MAX_RETRY_WAIT))
-    for attempt in range(1, options.get(COMMIT_MAX_RETRIES) + 2):
+    started, timeout = time.monotonic(), options.get(commit_options.COMMIT_TIMEOUT)
+    min_wait, max_wait = (
+        options.get(o).total_seconds()
+        for o in (commit_options.COMMIT_MIN_RETRY_WAIT, commit_options.COMMIT_MAX_RETRY_WAIT)
+    )
+    for attempt in range(1, options.get(commit_options.COMMIT_MAX_RETRIES) + 2):
         if attempt > 1:
             if timeout and time.monotonic() - started > timeout.total_seconds():
                 return
@@ -72,7 +68,7 @@ def attempts_of(options: TableOptions) -> Iterator[int]:
 
 def new_user(table: Table) -> str:
     """Return a unique commit user, with the prefix ``commit.user-prefix``."""
-    prefix = table.options.get(COMMIT_USER_PREFIX)
+    prefix = table.options.get(commit_options.COMMIT_USER_PREFIX)
     return str(uuid.uuid4()) if prefix is None else f"{prefix}_{uuid.uuid4()}"
 
 
@@ -93,11 +89,11 @@ class Outcome(Enum):
     """The snapshot may exist, or be created later; its files are retained."""
 
 
-class _NoChangesError(Exception):
-    """There is nothing to commit."""
+class NoChangesError(Exception):
+    """There is nothing to commit; raised by changes of `Transaction.commit_unless_empty`."""
 
 
-class Transaction:
+class Transaction(AbstractContextManager["Transaction"]):
     """One change of a table, committed as one snapshot or not at all.
 
     As a context manager, it deletes on exit the staged files that no snapshot refers to, or may refer to.
@@ -138,9 +134,6 @@ class Transaction:
         self._was_published = False
         self._taken_away: int | None = None
         _ = table.created_millis  # cached for comparison, before others may create another branch of its name
-
-    def __enter__(self) -> Transaction:
-        return self
 
     def __exit__(self, *failure: object) -> None:
         self.close()
@@ -183,11 +176,11 @@ class Transaction:
         assert self.outcome is Outcome.OPEN, "a transaction commits once"
         try:
             return self._commit(kind, changes, merge)
-        except PaimonError as error:
-            if self._taken_away is None or isinstance(error, CommitUnknownError):
+        except errors.PaimonError as error:
+            if self._taken_away is None or isinstance(error, errors.CommitUnknownError):
                 raise
             self.outcome = Outcome.UNKNOWN
-            raise CommitUnknownError(
+            raise errors.CommitUnknownError(
                 f"{self.table.name}: snapshot {self._taken_away} was committed, but another job rolled the table"
                 f" back to an earlier one; it could not be committed again: {error.message}",
                 commit_user=self.user,
@@ -197,25 +190,22 @@ class Transaction:
             ) from error
 
     def commit_unless_empty(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes]) -> Snapshot | None:
-        """Commit changes as `commit` does; return None if there are none at the first attempt."""
-        is_first = True
+        """Commit changes as `commit` does; return None if there are none at the first attempt, or none are left."""
+        attempts = count()
 
         def some(latest: Snapshot | None) -> Changes:
-            nonlocal is_first
             found = changes(latest)
-            if is_first and found.is_empty():
-                raise _NoChangesError
-            is_first = False
+            if not next(attempts) and found.is_empty():
+                raise NoChangesError
             return found
 
         try:
             return self.commit(kind, some)
-        except _NoChangesError:
+        except NoChangesError:
             return None
 
     def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
         started, attempts, stray = time.monotonic(), 0, None
-        author = Author(self.user, self.identifier, self.operation, self.properties)
         for attempts in attempts_of(self.table.options):
             # Read the mark first: a snapshot built on one that a rollback drops must not claim to know of the rollback.
             rewind = self.table.snapshots.rewinds.read() if self.table.version_management is None else None
@@ -223,41 +213,41 @@ class Transaction:
             stray = None if rewind is None else self.table.snapshots.stray_behind(latest, rewind)
             if stray is not None:
                 continue  # its writer will withdraw it
-            attempt = Attempt(self.table, author, merge, rewind)
+            attempt = Attempt(self.table, self.user, self.identifier, self.operation, self.properties, merge, rewind)
             try:
-                proposed = changes(latest)
-                proposal = Proposal(self.table, self.base, latest, kind, proposed)
+                proposal = Proposal(self.table, self.base, latest, kind, changes(latest))
                 self._validate(proposal)
                 proposed = CommitLayout.of(self.table).in_commit_order(proposal)
                 owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])
-                snapshot = attempt.prepare(kind, latest, proposed, owned)
-            except MissingFileError:
+                prepared = attempt.prepare(kind, latest, proposed, owned)
+            except errors.MissingFileError:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
                     raise
                 continue  # concurrent commits, after which the base has expired
-            if self._publish(snapshot, latest, proposed, attempt, owned):
+            if self._publish(prepared, attempt, owned):
+                snapshot = prepared.snapshot
                 report_commit(self.table, snapshot, proposed, attempts, time.monotonic() - started)
                 register_commit(self.table, kind, proposed)
                 publish_quietly(self.table)
                 return snapshot
         if stray is not None:
-            raise CommitConflictError(
+            raise errors.CommitConflictError(
                 f"{self.table.name}: snapshot {stray} blocks the commit: its writer was overtaken by a rollback,"
                 " and has not removed it yet.",
                 remedy="Run the statement again. If the writer is dead, CALL sys.repair first.",
             )
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"{self.table.name}: commit failed after {attempts} attempts: concurrent commits.",
-            remedy=f"Run the statement again, or raise {COMMIT_MAX_RETRIES.key}.",
+            remedy=f"Run the statement again, or raise {commit_options.COMMIT_MAX_RETRIES.key}.",
         )
 
     def _validate(self, proposal: Proposal) -> None:
         try:
             for validation in self.validations:
                 validation.check(proposal)
-        except PaimonError as error:
+        except errors.PaimonError as error:
             # Changes whose response was lost may already be committed.
-            if isinstance(error, AlreadyCommittedError) or self._may_be_live(proposal):
+            if isinstance(error, errors.AlreadyCommittedError) or self._may_be_live(proposal):
                 self.staged.release_all()
             raise
 
@@ -268,12 +258,10 @@ class Transaction:
         new = pa.array([name for name in added if name not in moved], pa.string())
         try:
             return bool(len(new)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=new)).as_py())
-        except (PaimonError, OSError):
+        except (errors.PaimonError, OSError):
             return self._was_published
 
-    def _publish(
-        self, snapshot: Snapshot, latest: Snapshot | None, proposed: Changes, attempt: Attempt, owned: list[str]
-    ) -> bool:
+    def _publish(self, prepared: Prepared, attempt: Attempt, owned: list[str]) -> bool:
         """Publish the snapshot; return whether it is in the history. Unless it certainly is not, keep its files."""
 
         def publishing() -> None:
@@ -282,11 +270,11 @@ class Transaction:
             self.staged.release(owned)
 
         try:
-            published = snapshot_commit_of(self.table).commit(snapshot, latest, proposed.entries, publishing)
+            published = snapshot_commit_of(self.table).commit(prepared, publishing)
         except BaseException as error:
             if self.outcome is Outcome.OPEN:
                 attempt.remove()
-            elif isinstance(error, PaimonError) and not isinstance(error, CommitUnknownError):
+            elif isinstance(error, errors.PaimonError) and not isinstance(error, errors.CommitUnknownError):
                 self._reopen(attempt, owned)
             raise
         match published:
@@ -297,7 +285,7 @@ class Transaction:
             case Published.WITHDRAWN:
                 self.outcome = Outcome.OPEN  # the files are retained in any case
             case Published.TAKEN_AWAY:
-                self.outcome, self._taken_away = Outcome.OPEN, snapshot.id
+                self.outcome, self._taken_away = Outcome.OPEN, prepared.snapshot.id
         return published is Published.IN_HISTORY
 
     def _reopen(self, attempt: Attempt, owned: list[str]) -> None:
@@ -305,3 +293,47 @@ class Transaction:
         self.outcome = Outcome.OPEN
         self.staged.add_paths(owned)
         attempt.remove()
+
+
+def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: int, seconds: float) -> None:
+    """Report a commit to the log and the metrics.
+
+    Args:
+        table: the table.
+        snapshot: the committed snapshot.
+        changes: its changes.
+        attempts: the number of attempts.
+        seconds: their total duration.
+    """
+    added, added_bytes = _counted(changes.entries, FileKind.ADD)
+    removed, removed_bytes = _counted(changes.entries, FileKind.DELETE)
+    changelog_files, _ = _counted(changes.changelog, FileKind.ADD)
+    measured: dict[str, float] = {
+        "commitDuration": round(seconds * 1000),
+        "commitAttempts": attempts,
+        "committedSnapshotId": snapshot.id,
+        "tableFilesAdded": added,
+        "tableFilesDeleted": removed,
+        "changelogFilesAppended": changelog_files,
+        "partitionsWritten": len({e.partition for e in changes.entries}),
+        "bucketsWritten": len({(e.partition, e.bucket) for e in changes.entries}),
+    }
+    if snapshot.commit_kind is CommitKind.COMPACT:
+        measured |= {"compactionInputFileSize": removed_bytes, "compactionOutputFileSize": added_bytes}
+    elif snapshot.delta_record_count is not None:
+        measured["deltaRecordsAppended"] = snapshot.delta_record_count
+    process_metrics().note(table.metric_key, COMMIT, measured)
+    if LOG.isEnabledFor(logging.INFO):
+        branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
+        records = "unknown" if snapshot.delta_record_count is None else f"{snapshot.delta_record_count:+d}"
+        LOG.info(
+            f"{table.name}{branch}: snapshot {snapshot.id}, {snapshot.commit_kind.value} of {records} records,"
+            f" {added} files of {added_bytes} bytes added, {removed} of {removed_bytes} bytes removed,"
+            f" {changelog_files} changelog files, {measured['commitDuration']} ms, attempt {attempts},"
+            f" user {snapshot.commit_user}"
+        )
+
+
+def _counted(entries: Iterable[ManifestEntry], kind: FileKind) -> tuple[int, int]:
+    sizes = [e.file.file_size for e in entries if e.kind == kind]
+    return len(sizes), sum(sizes)

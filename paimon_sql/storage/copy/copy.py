@@ -32,10 +32,10 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
-from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
 from paimon_sql.storage.metadata.schemas import descends
+from paimon_sql.storage.operations.operations import after_commit
 from paimon_sql.storage.scan.split import pack
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten

@@ -85,7 +85,7 @@ class PendingLoad:
     @property
     def properties(self) -> Mapping[str, str]:
         """The properties of the snapshot that commits the load."""
-        return {LOADS.key: self.id}
+        return {LOADS: self.id}
 
 
 class LoadHistory:

@@ -36,7 +36,7 @@ from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.base import refuse_links
 from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
-from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.operations.operations import after_commit
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.base import bucket_mode

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.commit.checks.conflicts import OF_APPENDS
-from paimon_sql.storage.commit.checks.layout import CommitLayout
+from paimon_sql.storage.commit.checks.conflicts import OF_APPENDS, CommitLayout
 from paimon_sql.storage.compact.layouts.append import AppendCompactions
 from paimon_sql.storage.data_files.layout import AppendFiles
 from paimon_sql.storage.row_level.strategy import AppendRowChanges

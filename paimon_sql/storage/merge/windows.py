@@ -157,17 +157,11 @@ class _Feed:
 
     def fill(self) -> None:
         """Read until the share is buffered, or the run ends."""
-        found: list[pa.RecordBatch] = []
-        while self.is_open and self._bytes < self._share:
-            self._next(found)
-        self._add(found)
+        self._read(lambda found: self._bytes >= self._share)
 
     def more(self) -> None:
         """Read one more batch."""
-        found: list[pa.RecordBatch] = []
-        while self.is_open and not found:
-            self._next(found)
-        self._add(found)
+        self._read(bool)
 
     def drop(self, count: int) -> None:
         """Drop the first rows."""
@@ -175,15 +169,15 @@ class _Feed:
         self.rows -= count
         self._bytes = self.table.nbytes
 
-    def _next(self, found: list[pa.RecordBatch]) -> None:
-        batch = next(self._batches, None)
-        if batch is None:
-            self.is_open = False
-        elif batch.num_rows:
-            found.append(batch)
-            self._bytes += batch.nbytes
-
-    def _add(self, found: list[pa.RecordBatch]) -> None:
+    def _read(self, is_enough: Callable[[list[pa.RecordBatch]], bool]) -> None:
+        found: list[pa.RecordBatch] = []
+        while self.is_open and not is_enough(found):
+            batch = next(self._batches, None)
+            if batch is None:
+                self.is_open = False
+            elif batch.num_rows:
+                found.append(batch)
+                self._bytes += batch.nbytes
         if found:
             added = pa.Table.from_batches(found)
             self.table = pa.concat_tables([self.table, added]) if self.rows else added
@@ -304,7 +298,6 @@ def _max_runs(options: TableOptions) -> int:
     if threshold is not None:
         return threshold
     stop = options.get(compaction.NUM_SORTED_RUNS_STOP_TRIGGER)
-    default = (
-        stop + 1 if stop is not None else options.get(compaction.NUM_SORTED_RUNS_COMPACTION_TRIGGER) + _BEYOND_TRIGGER
-    )
-    return max(default, _MIN_RUNS)
+    if stop is not None:
+        return max(stop + 1, _MIN_RUNS)
+    return max(options.get(compaction.NUM_SORTED_RUNS_COMPACTION_TRIGGER) + _BEYOND_TRIGGER, _MIN_RUNS)

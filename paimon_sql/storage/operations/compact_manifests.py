@@ -16,10 +16,9 @@ from paimon_sql.format.options.operations.commit import MANIFEST_SORT_MAX_REWRIT
 from paimon_sql.storage.commit.snapshot.manifests import in_order, parts_by_size, ranges, sort_column
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import manifests_of
+from paimon_sql.storage.retention.retained_references import file_names, with_kind
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.table import Table
-
-_NO_NAMES = pa.array([], pa.string())
 
 
 @dataclass(frozen=True)
@@ -76,18 +75,14 @@ def plan_manifests(table: Table, manifests: Sequence[ManifestFileMeta]) -> Manif
     target: int = table.options.get(MANIFEST_TARGET_FILE_SIZE)
     read = _read(table, manifests, target)
     to_rewrite = _worth_merging(read, target)
-    ordered: set[str] = set()
-    if column is not None:
-        ordered = _worth_sorting(table, column, read, to_rewrite)
-        to_rewrite |= ordered
+    ordered = set[str]() if column is None else _worth_sorting(table, column, read, to_rewrite)
+    to_rewrite |= ordered
     if not to_rewrite:
         return ManifestPlan(tuple(manifests))
     chosen = [m for m in read if m.meta.file_name in to_rewrite]
     live = merge_entries([m.entries for m in chosen])
-    names = [m.entries["file_name"] for m in chosen if m.meta.file_name in ordered]
-    is_ordered = pc.is_in(
-        live["file_name"], value_set=pa.concat_arrays([_NO_NAMES, *(c for n in names for c in n.chunks)])
-    )
+    to_sort = file_names(m.entries for m in chosen if m.meta.file_name in ordered)
+    is_ordered = pc.is_in(live["file_name"], value_set=to_sort)
     parts = [
         *parts_by_size(table, in_order(table, live.filter(is_ordered)), target),
         *parts_by_size(table, live.filter(pc.invert(is_ordered)), target),
@@ -141,8 +136,7 @@ class ManifestCompactor:
 
 def _read(table: Table, manifests: Sequence[ManifestFileMeta], target: int) -> list[_Manifest]:
     entries = table.manifests.read_all([m.file_name for m in manifests])
-    deleted = [e.filter(pc.equal(e["kind"], int(FileKind.DELETE)))["file_name"] for e in entries]
-    removed = pa.concat_arrays([_NO_NAMES, *(chunk for names in deleted for chunk in names.chunks)])
+    removed = file_names(with_kind(e, FileKind.DELETE) for e in entries)
     return [
         _Manifest(meta, e, bool(pc.any(pc.is_in(e["file_name"], value_set=removed)).as_py()), meta.file_size < target)
         for meta, e in zip(manifests, entries, strict=True)

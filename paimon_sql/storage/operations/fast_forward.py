@@ -10,24 +10,12 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
-from paimon_sql.errors import (
-    CommitConflictError,
-    InvalidInputError,
-    MissingFileError,
-    NoSuchSnapshotError,
-    UnsupportedError,
-)
+from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.maintenance.snapshots.rollback import (
-    drop_changelogs,
-    drop_newest_first,
-    mark_rollback,
-    overtaken,
-    withdraw,
-)
+from paimon_sql.storage.maintenance.snapshots import rollback
 from paimon_sql.storage.metadata.catalog_environment import VersionManagement
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
@@ -93,7 +81,7 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
     """
     if name in (MAIN_BRANCH, table.branch):
         what = "the table itself" if name == table.branch else "the main branch"
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name} cannot be fast-forwarded to '{name}', which is {what}.", remedy="Name a branch of the table."
         )
     branch = branch_of(table, name)
@@ -113,16 +101,18 @@ def _follow(table: Table, branch: Table, plan: FastForwardPlan) -> None:
         if plan.is_empty():
             table.snapshots.directory.settle_latest()
             return
-        with suppress(NoSuchSnapshotError, MissingFileError):  # a snapshot expired meanwhile
+        with suppress(errors.NoSuchSnapshotError, errors.MissingFileError):  # a snapshot expired meanwhile
             _execute(table, branch, plan)
         plan = _plan_until_unchanged(table, branch)
-    raise CommitConflictError(f"{table.name}: other jobs keep committing concurrently.", remedy="Stop the writers.")
+    raise errors.CommitConflictError(
+        f"{table.name}: other jobs keep committing concurrently.", remedy="Stop the writers."
+    )
 
 
 def _plan_until_unchanged(table: Table, branch: Table) -> FastForwardPlan:
     """Plan; retry if a snapshot expires meanwhile. The last attempt raises, for a snapshot that is lost stays lost."""
     for _ in range(_ATTEMPTS - 1):
-        with suppress(NoSuchSnapshotError, MissingFileError):
+        with suppress(errors.NoSuchSnapshotError, errors.MissingFileError):
             return plan_fast_forward(table, branch)
     return plan_fast_forward(table, branch)
 
@@ -130,7 +120,9 @@ def _plan_until_unchanged(table: Table, branch: Table) -> FastForwardPlan:
 def _forwarded_by(authority: VersionManagement, table: Table, branch: Table, *, dry_run: bool) -> FastForwardPlan:
     """Let the catalog's server fast-forward, which it can do only for ``main``."""
     if table.branch != MAIN_BRANCH:
-        raise UnsupportedError(f"{table.name}: its catalog's server fast-forwards the table itself, and no branch.")
+        raise errors.UnsupportedError(
+            f"{table.name}: its catalog's server fast-forwards the table itself, and no branch."
+        )
     plan = plan_fast_forward(table, branch)
     if not dry_run and not plan.is_empty():
         authority.fast_forward(branch.branch)
@@ -151,7 +143,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
     rewind = table.snapshots.rewinds.read() if table.version_management is None else None
     branch_ids = _retained(branch)
     if not branch_ids:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name} cannot be fast-forwarded to '{branch.branch}': the branch has no snapshot.",
             remedy="Write to the branch first.",
         )
@@ -201,14 +193,14 @@ def _replace_history(table: Table, branch: Table, plan: FastForwardPlan, target:
     for name in plan.dropped_tags:
         table.tags.remove(name)
     _begin(table, start, is_fresh=not base)
-    rewind = mark_rollback(table, target) if plan.dropped else plan.rewind
+    rewind = rollback.mark_rollback(table, target) if plan.dropped else plan.rewind
     if base:
         snapshots.reset_hint(LATEST, base)
     else:
         snapshots.delete_hint(LATEST)
     if plan.dropped and rewind is not None:
-        drop_newest_first(table, overtaken(table, plan.dropped, rewind))
-    drop_changelogs(table, plan.shared)
+        rollback.drop_newest_first(table, rollback.overtaken(table, plan.dropped, rewind))
+    rollback.drop_changelogs(table, plan.shared)
     _bring_schemas(table, branch, plan)
     brought: dict[int, bytes] = {}
     for i in plan.added:
@@ -242,7 +234,7 @@ def _drop_expired(table: Table, branch: Table, plan: FastForwardPlan, start: int
     expired = {i: data for i, data in brought.items() if i < earliest}
     if expired and not plan.kept:
         snapshots.reset_hint(EARLIEST, earliest)
-    drop_newest_first(table, expired)
+    rollback.drop_newest_first(table, expired)
     snapshots.settle_earliest(start)
 
 
@@ -273,7 +265,7 @@ def _bring_schemas(table: Table, branch: Table, plan: FastForwardPlan) -> None:
         schemas.file_io.write_durably(schemas.path(i), brought[i])
     if brought and not is_same_table(table):
         for i, data in brought.items():
-            with suppress(MissingFileError):
+            with suppress(errors.MissingFileError):
                 if schemas.read(i) == data:
                     schemas.file_io.delete_durably(schemas.path(i))
         schemas.file_io.delete_dir(schemas.directory)
@@ -314,7 +306,7 @@ def _first(branch: Table) -> int:
     """
     found = _retained(branch)
     if not found:
-        raise NoSuchSnapshotError(
+        raise errors.NoSuchSnapshotError(
             f"{branch.name} has no snapshots any more: they were removed concurrently.", name=branch.branch
         )
     return found[0]
@@ -359,7 +351,7 @@ def _created(table: Table, number: int, data: bytes, rewind: Rollback | None) ->
     last = table.snapshots.rewinds.read()
     if (is_same := is_same_table(table)) and (last is None or not last.is_late(snapshot)):
         return data
-    withdraw(table, number, data)
+    rollback.withdraw(table, number, data)
     if not is_same:
         raise changed_table(table)
     return None

@@ -17,10 +17,11 @@ from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.operations.operations import after_commit
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.table import Table
 
+_REMEDY = "Use INSERT INTO .. SELECT."
 _HARMLESS = (CommitKind.APPEND, CommitKind.ANALYZE)
 
 
@@ -102,7 +103,7 @@ def _refuse_kind(branch: Table) -> None:
     if branch.schema.has_key:
         raise UnsupportedError(
             f"Branches of tables with a primary key cannot be merged, but {what} has one.",
-            remedy="Use INSERT INTO .. SELECT.",
+            remedy=_REMEDY,
         )
     if branch.layout.groups_files:
         raise UnsupportedError(f"Branches with data evolution cannot be merged, but {what} has it.")
@@ -125,14 +126,14 @@ def _refuse_history(branch: Table) -> None:
         raise InvalidInputError(
             f"Branches can be merged only if all their snapshots exist, but {what} begins at snapshot {earliest}"
             + ("." if earliest != FIRST_SNAPSHOT_ID else " and has gaps."),
-            remedy="Use INSERT INTO .. SELECT.",
+            remedy=_REMEDY,
         )
     wrong = next((s for s in branch.snapshots.all() if s.commit_kind not in _HARMLESS), None)
     if wrong is not None:
         raise InvalidInputError(
             f"Branches can be merged only if they are append-only, but snapshot {wrong.id} of {what} is a commit"
             f" of kind {wrong.commit_kind.value}.",
-            remedy="Use INSERT INTO .. SELECT.",
+            remedy=_REMEDY,
         )
 
 
@@ -157,7 +158,7 @@ def _refuse_schemas(source: Table, target: Table, files: Iterable[ManifestEntry]
             raise InvalidInputError(
                 f"{source.name} has files written under schema {number}, which {target.name} does not have in the same"
                 " form.",
-                remedy="Use INSERT INTO .. SELECT.",
+                remedy=_REMEDY,
             )
 
 

@@ -21,11 +21,10 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
-from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all
-from paimon_sql.storage.retention.plan import add_indexes, add_manifests, distinct_files, sizes_of_lists, without
-from paimon_sql.storage.retention.retained_references import Uses, other_branches, reference_of_snapshot, uses_of
+from paimon_sql.storage.retention import retained_references as references
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all, sizes_of_lists
+from paimon_sql.storage.retention.retained_references import Uses, other_branches
 from paimon_sql.storage.retention.tags import is_guard
-from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -149,20 +148,16 @@ def _check_stands(table: Table, emptied: Snapshot | None, before: int | None) ->
 
 def _planned(table: Table, latest: Snapshot | None) -> Purge:
     branches = [table, *other_branches(table)]
-    bare = latest if latest is not None and not _holds_anything(table, latest) else None
-    statistics = [latest.statistics] if latest is not None and latest.statistics else []
+    is_bare = latest is not None and not (manifests_of(table, latest) or index_entries(table, latest))
+    statistics = frozenset([latest.statistics] if latest is not None and latest.statistics else [])
     return Purge(
-        sum(len(b.snapshots.directory.versions()) for b in branches) - (bare is not None),
+        sum(len(b.snapshots.directory.versions()) for b in branches) - is_bare,
         sum(len(b.changelogs.ids()) for b in branches),
         [name for b in branches for name in b.tags.names()],
         [b.branch for b in branches[1:]],
         [name for b in branches for name in b.consumers.names()],
-        _files(table, None if bare is None else bare.id, frozenset(statistics)),
+        _files(table, latest.id if latest is not None and is_bare else None, statistics),
     )
-
-
-def _holds_anything(table: Table, snapshot: Snapshot) -> bool:
-    return bool(manifests_of(table, snapshot)) or bool(index_entries(table, snapshot))
 
 
 def _emptied(table: Table, latest: Snapshot) -> Snapshot:
@@ -193,19 +188,18 @@ def _files(table: Table, first: int | None, metadata: frozenset[str] = frozenset
     kept += [s for b in other_branches(table) for s in [*_kept_elsewhere(b), *b.snapshots.all()]]
     own = list(table.snapshots.all())
     remaining = [s for s in own if first is not None and s.id >= first]
-    uses = uses_of(table, [reference_of_snapshot(table, s, with_changelog=True) for s in remaining], [], None)
+    holders = [references.reference_of_snapshot(table, s, with_changelog=True) for s in remaining]
+    uses = references.uses_of(table, holders, [], None)
     uses = Uses(uses.data, uses.metadata | metadata)
     files = FilesToDelete()
     snapshots = [s for s in [*kept, *own] if not any(is_same_commit(s, other) for other in remaining)]
-    changelogs = {s.changelog_manifest_list: s.changelog_manifest_list_size or 0 for s in snapshots}
-    lists = {name: size for s in snapshots for name, size in sizes_of_lists(s).items()}
+    lists, changelogs = sizes_of_lists(snapshots), sizes_of_lists(snapshots, changelog=True)
     for owner in (lists, changelogs):
-        metas = {m.file_name: m for found in lists_that_are_left(table, owner).values() for m in found}
-        unused = without(distinct_files(manifests_that_are_left(table, list(metas.values()))), uses)
+        unused = uses.without(references.listed_files(table, owner))
         files.add_files(table, unused, changelog=owner is changelogs)
-    add_manifests(table, files, {**lists, **{n: size for n, size in changelogs.items() if n}}, uses)
+    files.add_manifests(table, lists | changelogs, uses)
     for snapshot in snapshots:
-        add_indexes(table, files, snapshot, uses)
+        files.add_indexes(table, snapshot, uses)
     return files
 
 

@@ -18,16 +18,9 @@ from paimon_sql.format.schema.types import DataType, RowType, field_ids, reassig
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging import proposal as proposals
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.proposal import (
-    SAME_DEFINITION,
-    Overwrite,
-    Proposal,
-    Validation,
-    changed_table,
-    is_same_table,
-    overwritten,
-)
+from paimon_sql.storage.staging.proposal import changed_table, conflict_error, is_same_table
 from paimon_sql.storage.table.table import Table
 
 
@@ -74,7 +67,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
         CommitConflictError: the definition was changed meanwhile.
     """
     table = transaction.table
-    transaction.staged.add(messages)
+    transaction.staged.own(messages)
     if not is_same_table(old):
         raise changed_table(old)
     if old.snapshots.latest_id() is None:
@@ -83,12 +76,13 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
             operations.annotate(empty)
     if not table.schemas.try_add(table.schema, old.schema):
         raise _changed_meanwhile(table)
-    transaction.waive(SAME_DEFINITION)
-    transaction.require(Validation("the definition was not changed meanwhile", _check_newest))
+    transaction.waive(proposals.SAME_DEFINITION)
+    transaction.require(proposals.Validation("the definition was not changed meanwhile", _check_newest))
     try:
         # All files are replaced, for the old ones have other columns.
+        scope = proposals.Overwrite()
         made = operations.overwrite(
-            transaction, messages, lambda latest: overwritten(table, latest, Overwrite(), []), even_if_empty=True
+            transaction, messages, lambda latest: proposals.overwritten(table, latest, scope, []), even_if_empty=True
         )
     except BaseException:
         if transaction.outcome is Outcome.OPEN:
@@ -100,7 +94,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
     return made
 
 
-def _check_newest(proposal: Proposal) -> None:
+def _check_newest(proposal: proposals.Proposal) -> None:
     table = proposal.table
     if table.schemas.ids()[-1:] != [table.schema.id]:
         raise _changed_meanwhile(table)
@@ -133,7 +127,4 @@ def _names(schema: TableSchema) -> str:
 
 
 def _changed_meanwhile(table: Table) -> CommitConflictError:
-    return CommitConflictError(
-        f"{table.name}: the definition was changed while the table was being replaced.",
-        remedy="Run the statement again.",
-    )
+    return conflict_error(table, "the definition was changed while the table was being replaced.")

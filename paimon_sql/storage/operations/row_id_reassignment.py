@@ -117,9 +117,8 @@ def plan_reassignment(table: Table, snapshot: Snapshot, partitions: Predicate | 
     targets = np.empty(len(starts), dtype=np.int64)
     targets[by_partition] = free + np.cumsum(counts) - counts
     ascending = np.argsort(starts)
-    plan = Reassignment(
-        starts[ascending], ends[ascending], targets[ascending], len(lowest), 0, free + int(counts.sum())
-    )
+    runs = starts[ascending], ends[ascending], targets[ascending]
+    plan = Reassignment(*runs, len(lowest), 0, free + int(counts.sum()))
     moved = plan.applied(chosen)
     files = 0 if moved is None else int(pc.sum(pc.not_equal(moved["first_row_id"], chosen["first_row_id"])).as_py())
     return replace(plan, files=files)

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor, items_per_task
@@ -18,7 +17,7 @@ from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import name_of, parent_of
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.retention.files_to_delete import DEFAULT_THREADS
+from paimon_sql.storage.retention.files_to_delete import operation_threads
 from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.data_file_paths import data_file_paths
@@ -68,7 +67,7 @@ def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int |
     live = live_files(table, snapshot).entries
     paths = data_file_paths(table, live).to_pylist()
     directories = [(directory, tuple(group)) for directory, group in groupby(sorted(paths), parent_of)]
-    threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
+    threads = operation_threads(table)
     step = items_per_task(len(directories), tasks, _MIN_DIRECTORIES)
     plan = [
         ExistenceCheckTask(table.file_io, tuple(directories[i : i + step]), threads)

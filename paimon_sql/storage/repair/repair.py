@@ -1,26 +1,52 @@
-"""Repair of a table's metadata: hint files are corrected, and other problems are reported."""
+"""Repair of a table's metadata: unreadable files are quarantined, hint files corrected, other problems reported.
+
+A power loss can leave files empty or torn if their writer did not flush them. Nothing is deleted: a quarantined file is
+moved to ``<table>/_unreadable``, under its old name followed by a UUID. Files there are not orphans.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError, PaimonError
+from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_consumer, parse_snapshot, parse_tag
+from paimon_sql.format.schema.schema import parse_schema
+from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.storage.data_files.live_files import manifests_of
+from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.paths import join, name_of
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import restore_snapshot
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
-from paimon_sql.storage.repair.unreadable_metadata import quarantine_unreadable
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
+
+ASIDE = "_unreadable"
+"""The quarantine directory of a table."""
+_PAUSE = 0.05
+"""Seconds between two reads of a file: a file that is being written has changed by then, or does not exist any more."""
+_GROWING_MILLIS = 10 * 60 * 1000
+"""The min age of a file on file systems where incomplete files are visible."""
+_MEMBERS = {
+    "user": re.compile(rb'"commitUser"\s*:\s*"([^"]{1,200})"'),
+    "time": re.compile(rb'"timeMillis"\s*:\s*(\d{1,15})\b'),
+    "rows": re.compile(rb'"deltaRecordCount"\s*:\s*(-?\d{1,18})\s*[,}]'),
+    "id": re.compile(rb'"id"\s*:\s*(\d{1,18})\s*,'),
+}
+"""Fields of a snapshot that may be readable in a torn one."""
+
+Parse = Callable[[bytes, str], object]
+
 
 _PATIENCE = 1.0
 """Seconds in which a running writer withdraws a late snapshot."""
@@ -64,19 +90,21 @@ def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> 
     directory = table.snapshots.directory
     ids, earliest, latest = directory.versions(), directory.earliest(), directory.latest()
     if earliest is None or latest is None:
-        raise NoSuchSnapshotError(f"{table.name} has no snapshot, so there is no first one.", name=str(snapshot_id))
+        raise errors.NoSuchSnapshotError(
+            f"{table.name} has no snapshot, so there is no first one.", name=str(snapshot_id)
+        )
     if not earliest <= snapshot_id <= latest:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name}: snapshot {snapshot_id} cannot be the first one: retained are {earliest} to {latest}."
         )
     missing = next((i for i in range(snapshot_id, latest + 1) if i not in ids), None)
     if missing is not None:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name}: snapshot {snapshot_id} cannot be the first one: snapshot {missing} does not exist.",
             remedy="Choose the first snapshot after the last gap.",
         )
     if snapshot_id != earliest and snapshot_id - 1 in ids:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"{table.name}: there is no gap before snapshot {snapshot_id}: snapshot {snapshot_id - 1} exists.",
             remedy="To expire old snapshots, CALL sys.expire_snapshots.",
         )
@@ -100,7 +128,7 @@ def repair(table: Table, *, dry_run: bool = False) -> Findings:
     found = Findings()
     for branch in [table, *other_branches(table)]:
         own = Findings(quarantined=found.quarantined)
-        for check in (_unreadable, _late_snapshots, _schemas, _hints, _gaps, _contents, _consumers):
+        for check in (quarantine_unreadable, _late_snapshots, _schemas, _hints, _gaps, _contents, _consumers):
             with _problems(own):
                 check(branch, own, dry_run)
         if not found.problems and not own.problems:
@@ -111,13 +139,6 @@ def repair(table: Table, *, dry_run: bool = False) -> Findings:
     if not dry_run:
         publish_quietly(table)
     return found
-
-
-def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
-    aside = quarantine_unreadable(branch, dry_run=dry_run)
-    found.quarantined |= aside.paths
-    found.repaired += aside.said
-    found.problems += aside.problems
 
 
 def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
@@ -213,6 +234,10 @@ def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
 
 def _read_all(branch: Table, snapshot: Snapshot, seen: set[str]) -> None:
     branch.schemas.get(snapshot.schema_id)
+    _read_manifests(branch, snapshot, seen)
+
+
+def _read_manifests(branch: Table, snapshot: Snapshot, seen: set[str]) -> None:
     for meta in manifests_of(branch, snapshot):
         if meta.file_name not in seen:
             branch.manifests.read_uncached(meta.file_name)
@@ -240,5 +265,197 @@ def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
 def _problems(found: Findings, what: str = "") -> Iterator[None]:
     try:
         yield
-    except PaimonError as error:
+    except errors.PaimonError as error:
         found.problems.append(f"{what} cannot be read: {error}" if what else str(error))
+
+
+@dataclass(frozen=True)
+class _Defect:
+    """Why a file is unreadable, and its content."""
+
+    why: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class _Unreadable:
+    """A file to quarantine: path, name for messages, why it is unreadable, and what is lost with it."""
+
+    path: str
+    name: str
+    why: str
+    lost: str
+
+
+Unreadable = tuple[list[_Unreadable], str]
+"""Files to quarantine, and the resulting state as a sentence, or none."""
+
+
+def quarantine_unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
+    """Quarantine the unreadable files of a branch that it can do without.
+
+    These are torn snapshots and snapshots above the latest one with readable manifests, torn tags, changelogs and
+    consumers, and torn schemas above the latest readable one that no snapshot needs. Nothing is done for tables with
+    version management by a catalog's server.
+
+    Raises:
+        PaimonError: the file system cannot be listed.
+    """
+    if branch.version_management is not None:
+        return
+    prefix = "" if branch.branch == MAIN_BRANCH else f"branch-{branch.branch}-"
+    for find in (_unreadable_snapshots, _unreadable_refs, _unreadable_schemas):
+        files, result = find(branch, found)
+        for file in files:
+            target = join(branch.path, ASIDE, f"{prefix}{name_of(file.path)}-{uuid.uuid4()}")
+            if dry_run or _quarantine(branch, file.path, target):
+                found.quarantined.add(file.path)
+                found.repaired.append(f"{file.name} cannot be read: {file.why}; it was moved to {target}. {file.lost}")
+        found.repaired += [result] if files and result else []
+
+
+def _unreadable_snapshots(branch: Table, found: Findings) -> Unreadable:
+    """Torn snapshots, and those above the latest one with readable manifests."""
+    directory = branch.snapshots.directory
+    ids = directory.versions()
+    torn = {i: d for i in ids if (d := _defect(branch.file_io, directory.path(i), parse_snapshot)) is not None}
+    broken, newest = _above_readable(branch, ids, torn)
+    unreadable = sorted({**torn, **broken}.items())
+    if unreadable and newest is None and (broken or ids != [FIRST_SNAPSHOT_ID]):
+        # One lost manifest may make all of them unreadable, and rows of commits with expired snapshots are not lost.
+        why = "; ".join(f"{directory.path(i)}: {defect.why}" for i, defect in unreadable)
+        found.problems.append(
+            f"none of its snapshots can be read, so nothing was moved aside. {why}. Restore a file from a copy,"
+            " or CALL sys.rollback to a tag."
+        )
+        return [], ""
+    files = []
+    for i, defect in unreadable:
+        lost = _lost(branch.file_io, directory.path(i), defect.data)
+        files.append(_Unreadable(directory.path(i), f"snapshot {i}", defect.why, lost))
+    if newest is None:
+        return files, "no snapshot can be read; the table is empty now."
+    return files, f"snapshot {newest} is the newest one now." if newest < ids[-1] else ""
+
+
+def _above_readable(branch: Table, ids: list[int], torn: Collection[int]) -> tuple[dict[int, _Defect], int | None]:
+    """The snapshots with unreadable manifests above the latest readable one, and the id of that one."""
+    broken: dict[int, _Defect] = {}
+
+    def read(data: bytes, path: str) -> None:
+        _read_manifests(branch, parse_snapshot(data, path), set())
+
+    for i in reversed(ids):
+        if i not in torn:
+            defect = _defect(branch.file_io, branch.snapshots.directory.path(i), read)
+            if defect is None:
+                return broken, i
+            broken[i] = defect
+    return broken, None
+
+
+def _unreadable_refs(branch: Table, found: Findings) -> Unreadable:
+    """Torn tags, changelogs and consumers."""
+    changelogs = branch.changelogs
+    tags, consumers = branch.tags, branch.consumers
+    tag_lost, changes_lost = "The tag is lost; files that only it kept are orphan files.", "Its changes are lost."
+    candidates: list[tuple[str, str, Parse, str]] = [
+        *((tags.path(n), f"tag '{n}'", parse_tag, tag_lost) for n in tags.names()),
+        *((changelogs.directory.path(i), f"changelog {i}", parse_snapshot, changes_lost) for i in changelogs.ids()),
+        *((consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.") for n in consumers.names()),
+    ]
+    files = []
+    for path, name, parse, lost in candidates:
+        defect = _defect(branch.file_io, path, parse)
+        if defect is not None:
+            number = _member(defect.data, "id")
+            files.append(_Unreadable(path, f"{name} of snapshot {number}" if number else name, defect.why, lost))
+    return files, ""
+
+
+def _unreadable_schemas(branch: Table, found: Findings) -> Unreadable:
+    """Torn schemas above the latest readable one, unless a readable file needs one of them."""
+    directory = branch.schemas.directory
+    needed = _needed_schemas(branch, found.quarantined)
+    files: list[_Unreadable] = []
+    for i in reversed(directory.versions()):
+        path = directory.path(i)
+        defect = _defect(branch.file_io, path, parse_schema)
+        if defect is None:
+            return files, f"schema {i} is the newest one now."
+        if i in needed:
+            break
+        files.append(_Unreadable(path, f"schema {i}", defect.why, "That change of the definition is lost."))
+    return [], ""  # the check of the snapshots' metadata reports it
+
+
+def _needed_schemas(branch: Table, quarantined: Collection[str]) -> set[int]:
+    """The schemas that readable snapshots, tags and changelogs name."""
+    changelogs = branch.changelogs
+    found = [branch.snapshots.directory.path(i) for i in branch.snapshots.directory.versions()]
+    found += [branch.tags.path(name) for name in branch.tags.names()]
+    found += [changelogs.directory.path(i) for i in changelogs.ids()]
+    needed = set()
+    for path in set(found) - set(quarantined):
+        try:
+            needed.add(parse_snapshot(branch.file_io.read_bytes(path), path).schema_id)
+        except (errors.MissingFileError, errors.CorruptFileError):
+            continue
+    return needed
+
+
+def _defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
+    """Return the defect of a file; None if it is readable, does not exist, or may still be growing.
+
+    A file counts as defective only if a second read gives the same content.
+    """
+    first = _read_defect(file_io, path, parse)
+    if first is None:
+        return None
+    if not file_io.can_create_exclusively(path):
+        status = file_io.status(path)
+        if status is None or status.mtime_millis > current_millis() - _GROWING_MILLIS:
+            return None
+    time.sleep(_PAUSE)
+    second = _read_defect(file_io, path, parse)
+    return second if second is not None and second.data == first.data else None
+
+
+def _read_defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
+    data = b""
+    try:
+        data = file_io.read_bytes(path)
+        parse(data, path)
+    except errors.MissingFileError as error:
+        return _Defect(error.message.rstrip("."), data) if data else None
+    except errors.CorruptFileError as error:
+        return _Defect(error.message.removeprefix(f"{path}: ").rstrip("."), data)
+    return None
+
+
+def _quarantine(branch: Table, path: str, target: str) -> bool:
+    """Move a file to the quarantine; return whether it existed. The lock keeps writers from creating it again."""
+    with branch.lock.acquire(branch.branch) as hold:
+        hold.confirm()
+        if not branch.file_io.exists(path):
+            return False
+        if not branch.file_io.rename(path, target):
+            raise errors.CommitConflictError(f"{target} exists already.", remedy="Run it again.")
+        return True
+
+
+def _lost(file_io: FileIO, path: str, data: bytes) -> str:
+    """Describe what is lost with a snapshot, by the readable fields of its file."""
+    user, millis, rows = (_member(data, name) for name in ("user", "time", "rows"))
+    status = file_io.status(path)
+    when = f"of {show_instant(int(millis))}" if millis else ""
+    if not when and status is not None:
+        when = f"written at {show_instant(status.mtime_millis)}"
+    by = f"of user {user}" if user else "of an unknown user"
+    row_count = "an unknown number of rows" if rows is None else f"{rows} rows"
+    return f"The commit {by}, {when}, with {row_count}, is lost."
+
+
+def _member(data: bytes, name: str) -> str | None:
+    found = _MEMBERS[name].search(data)
+    return found[1].decode(errors="replace") if found else None

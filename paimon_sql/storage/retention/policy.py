@@ -123,16 +123,13 @@ def changelog_retention_of(
             remedy="Raise the one or lower the other; a call gives retain_max and retain_min.",
         )
     if older_than_millis is None:
-        time_retained: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-        older_than_millis = _ago(
-            now_millis, options.get(SNAPSHOT_TIME_RETAINED) if time_retained is None else time_retained
-        )
-    return Retention(
-        most, least, older_than_millis, _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
-    )
+        own: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if own is None else own)
+    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
+    return Retention(most, least, older_than_millis, limit)
 
 
-def choose_range(table: Table, retention: Retention, seen: SnapshotView | None = None) -> ExpirationRange:
+def choose_range(table: Table, retention: Retention, seen: SnapshotView) -> ExpirationRange:
     """Return the range of snapshots that may expire.
 
     Snapshots over the maximum expire whatever their age, the minimum is retained; in between a snapshot expires if the
@@ -149,27 +146,29 @@ def choose_range(table: Table, retention: Retention, seen: SnapshotView | None =
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return ExpirationRange(None, None, 0, "the table has no snapshot")
-    min_retained, limit = retention.min, retention.limit
-    retains_last = (
-        "the last snapshot is retained" if min_retained == 1 else f"the last {min_retained} snapshots are retained"
-    )
-    end, reason = latest - min_retained + 1, retains_last
+    least, limit = retention.min, retention.limit
+    end = latest - least + 1
+    reason = "the last snapshot is retained" if least == 1 else f"the last {least} snapshots are retained"
     if earliest + limit < end:
         end, reason = earliest + limit, f"one run expires at most {limit} snapshot{'s' if limit > 1 else ''}"
     if end <= earliest:
         return ExpirationRange(earliest, latest, earliest, reason)
-    seen = seen or SnapshotView(table.snapshots)
     for snapshot_id in range(max(latest - retention.max + 1, earliest), end):
-        if not _is_older(seen, snapshot_id + 1, retention.older_than_millis):
+        following = seen.find(snapshot_id + 1)  # None if it expired concurrently, or is missing
+        if following is not None and following.time_millis >= retention.older_than_millis:
             end, reason = snapshot_id, "the next snapshot is too young"
             break
     if end > earliest and retention.consumers:
-        next_snapshot = table.consumers.min_next_snapshot()
-        if next_snapshot is not None and next_snapshot < end:
-            end, reason = next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
+        end, reason = before_consumers(table, end, reason)
     if end > earliest:
         _check_newest(table)
     return ExpirationRange(earliest, latest, max(end, earliest), reason)
+
+
+def before_consumers(table: Table, end: int, reason: str) -> tuple[int, str]:
+    """Return the end of a range that may expire, and its reason, moved to before what a consumer still needs."""
+    needed = table.consumers.min_next_snapshot()
+    return (end, reason) if needed is None or needed >= end else (needed, f"a consumer still needs snapshot {needed}")
 
 
 def _check_newest(table: Table) -> None:
@@ -183,11 +182,6 @@ def _check_newest(table: Table) -> None:
         )
 
 
-def _is_older(seen: SnapshotView, snapshot_id: int, older_than_millis: int) -> bool:
-    found = seen.find(snapshot_id)
-    return found is None or found.time_millis < older_than_millis  # it expired concurrently, or is missing
-
-
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:
     return options.get(option) if given is None else option.read(str(given), argument)
 
@@ -195,10 +189,8 @@ def _number(options: TableOptions, option: Option[int], argument: str, given: in
 def _longer(
     options: TableOptions, option: Option[int | None], fallback: Option[int], argument: str, given: int | None
 ) -> int:
-    value: int | None = options.get(option)
-    if given is None and value is not None:
-        return value
-    return _number(options, fallback, argument, given)
+    value: int | None = options.get(option) if given is None else None
+    return _number(options, fallback, argument, given) if value is None else value
 
 
 def _ago(now_millis: int, length: timedelta) -> int:

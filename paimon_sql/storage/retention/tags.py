@@ -12,19 +12,9 @@ from paimon_sql.errors import CommitUnknownError, NoSuchSnapshotError, PaimonErr
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
-from paimon_sql.storage.retention.files_to_delete import FilesToDelete
-from paimon_sql.storage.retention.plan import add_indexes, add_manifests, add_unused, distinct_files, sizes_of_lists
-from paimon_sql.storage.retention.retained_references import (
-    RetainedReference,
-    changelogs_of,
-    other_branches,
-    reference_of_snapshot,
-    reference_of_tag,
-    references_of_branches,
-    retry_on_concurrent_change,
-    uses_of,
-)
-from paimon_sql.storage.retention.used_files import live_entries, named_files
+from paimon_sql.storage.retention import retained_references as references
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete, sizes_of_lists
+from paimon_sql.storage.retention.retained_references import RetainedReference, retry_on_concurrent_change
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import is_retained
 
@@ -66,15 +56,15 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
         or any(t.snapshot.id == snapshot.id for t in tags)
     ):
         return files
-    branches = other_branches(table)
-    references = _neighbours(table, tags, snapshot.id, earliest_id)
-    references += [p for b in branches for p in references_of_branches(b)]
-    changelogs = [c for b in [table, *branches] for c in changelogs_of(b)]
-    live = distinct_files([live_entries(table, snapshot)])
-    uses = uses_of(table, references, changelogs, named_files(live))
-    add_unused(table, files, live, uses)
-    add_manifests(table, files, sizes_of_lists(snapshot), uses)
-    add_indexes(table, files, snapshot, uses)
+    branches = references.other_branches(table)
+    holders = _neighbours(table, tags, snapshot.id, earliest_id)
+    holders += [p for b in branches for p in references.references_of_branches(b)]
+    changelogs = [c for b in [table, *branches] for c in references.changelogs_of(b)]
+    live = references.distinct_files([references.live_entries(table, snapshot)])
+    uses = references.uses_of(table, holders, changelogs, references.named_files(live))
+    files.add_unused(table, live, uses)
+    files.add_manifests(table, sizes_of_lists([snapshot]), uses)
+    files.add_indexes(table, snapshot, uses)
     return files
 
 
@@ -85,8 +75,8 @@ def _neighbours(table: Table, tags: Sequence[NamedTag], snapshot_id: int, earlie
     """
     before = max((t for t in tags if t.snapshot.id < snapshot_id), key=lambda t: t.snapshot.id, default=None)
     after = min((t for t in tags if t.snapshot.id > snapshot_id), key=lambda t: t.snapshot.id, default=None)
-    earliest = reference_of_snapshot(table, table.snapshots.get(earliest_id))
-    return [earliest, *(reference_of_tag(table, t) for t in (before, after) if t is not None)]
+    earliest = references.reference_of_snapshot(table, table.snapshots.get(earliest_id))
+    return [earliest, *(references.reference_of_tag(table, t) for t in (before, after) if t is not None)]
 
 
 _TIME_RETAINED = timedelta(days=1)

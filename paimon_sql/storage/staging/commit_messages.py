@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -123,7 +124,7 @@ _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 
 
-class StagedFiles:
+class StagedFiles(AbstractContextManager["StagedFiles"]):
     """The files that a statement wrote for a table and no snapshot refers to yet.
 
     As a context manager, it deletes the remaining files on exit; files that a snapshot refers to, or may refer to, must
@@ -137,17 +138,8 @@ class StagedFiles:
         self._table = table
         self._paths: dict[str, None] = {}
 
-    def __enter__(self) -> StagedFiles:
-        return self
-
     def __exit__(self, *failure: object) -> None:
         self.remove()
-
-    def add(self, messages: Iterable[CommitMessage]) -> None:
-        """Own the new files of commit messages."""
-        for message in messages:
-            self.add_paths(new_files(self._table, append_changes([message])))
-            self.add_paths(new_files(self._table, compact_changes([message])))
 
     def add_paths(self, paths: Iterable[str]) -> None:
         """Own files by path."""
@@ -155,8 +147,11 @@ class StagedFiles:
 
     def own(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
         """Own the new files of commit messages; return the messages."""
-        taken = list(messages)
-        self.add(taken)
+        taken = []
+        for message in messages:
+            self.add_paths(new_files(self._table, append_changes([message])))
+            self.add_paths(new_files(self._table, compact_changes([message])))
+            taken.append(message)
         return taken
 
     def collect(self, answers: Iterable[R], written: Callable[[R], Iterable[CommitMessage]]) -> list[R]:
@@ -168,7 +163,7 @@ class StagedFiles:
         """
         found = []
         for answer in answers:
-            self.add(written(answer))
+            self.own(written(answer))
             found.append(answer)
         return found
 

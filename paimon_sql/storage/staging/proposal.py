@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidInputError, NoSuchTableError
+from paimon_sql.errors import CommitConflictError, InvalidInputError, NoSuchTableError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries, manifest_table, merge_entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
@@ -147,6 +147,11 @@ def changed_table(table: Table) -> NoSuchTableError:
         name=table.name,
         remedy="Run the statement again if there is a table of this name.",
     )
+
+
+def conflict_error(table: Table, what: str) -> CommitConflictError:
+    """Return the error for a statement that another one was faster than, or undid."""
+    return CommitConflictError(f"{table.name}: {what}", remedy="Run the statement again.")
 
 
 def _check_definition(proposal: Proposal) -> None:

@@ -7,7 +7,8 @@ import shutil
 from paimon_sql.format.statistics.table_statistics import TableStatistics
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.copy.copy import copy_files, plan_copy, schemas_of_copy
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.operations import operations

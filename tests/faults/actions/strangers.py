@@ -19,7 +19,8 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import Search
+from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.metadata.schemas import SchemaManager

@@ -1,8 +1,12 @@
-"""Conflict checks against snapshots that a writer has not read (Paimon: `ConflictDetection`)."""
+"""Facet of table layouts: what a commit must keep, and what it is checked for (Paimon: `ConflictDetection`).
+
+Conflicts are with snapshots that a writer has not read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +24,33 @@ from paimon_sql.storage.data_files.file_groups import groups_of_entries, is_dedi
 from paimon_sql.storage.data_files.lsm_tree import key_ranks
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes, new_files
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.proposal import Proposal, Validation, conflict_error
 from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
+
+
+class CommitLayout(TableLayout):
+    """The commits of a table.
+
+    Class attributes:
+        validations: the conditions of every commit.
+        append_validations: those of commits that append rows.
+        overwrite_validations: those of commits that replace rows.
+    """
+
+    validations: ClassVar[tuple[Validation, ...]]
+    append_validations: ClassVar[tuple[Validation, ...]] = ()
+    overwrite_validations: ClassVar[tuple[Validation, ...]] = ()
+
+    def in_commit_order(self, proposal: Proposal) -> Changes:
+        """Return the changes, adapted so that rows of later commits count as newer."""
+        return proposal.changes
+
+    def outdated_partitions(self, table: Table, overwritten: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:
+        """Return the partitions of another branch that overwritten ones outdate, and that branch; None without any."""
+        return None
+
 
 _IDENTITY = ("file_name", "level", "extra_files", "embedded_index")
 """The columns that identify a file, on its level and with its indexes."""
@@ -31,11 +59,8 @@ _IDENTITY = ("file_name", "level", "extra_files", "embedded_index")
 def _overtaken(proposal: Proposal, what: str) -> CommitConflictError:
     latest = proposal.latest
     assert latest is not None
-    return CommitConflictError(
-        f"{proposal.table.name}: {what}; snapshot {latest.id} is of commit user {latest.commit_user}"
-        f" ({latest.commit_kind.value}).",
-        remedy="Run the statement again.",
-    )
+    by = f"snapshot {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value})"
+    return conflict_error(proposal.table, f"{what}; {by}.")
 
 
 def _check_files(proposal: Proposal) -> None:
@@ -110,11 +135,8 @@ def _check_unmarked(proposal: Proposal) -> None:
     for entry in index_entries(table, latest) if rewritten else ():
         marked = {v.data_file_name for v in entry.file.deletion_vectors or ()} & rewritten
         if marked and entry.file.file_name not in known:
-            raise CommitConflictError(
-                f"{table.name}: another job deleted rows of file {min(marked)}, whose rows were being moved; snapshot"
-                f" {latest.id} is of commit user {latest.commit_user}.",
-                remedy="Run the statement again.",
-            )
+            what = f"another job deleted rows of file {min(marked)}, whose rows were being moved"
+            raise conflict_error(table, f"{what}; snapshot {latest.id} is of commit user {latest.commit_user}.")
 
 
 def _check_groups(proposal: Proposal) -> None:
@@ -194,11 +216,10 @@ def _check_levels(proposal: Proposal) -> None:
         by_start = np.argsort(low)
         if (low[by_start][1:] <= high[by_start][:-1]).any():
             bucket = deep["bucket"][rows.values[0].as_py()]
-            raise CommitConflictError(
-                f"{table.name}: another job concurrently compacted bucket {bucket}: on level {files[0].level} two"
-                f" files would overlap; snapshot {latest.id} is of commit user {latest.commit_user}.",
-                remedy="Run the statement again.",
+            what = (
+                f"another job concurrently compacted bucket {bucket}: on level {files[0].level} two files would overlap"
             )
+            raise conflict_error(table, f"{what}; snapshot {latest.id} is of commit user {latest.commit_user}.")
 
 
 def _check_deep(proposal: Proposal) -> None:
@@ -216,11 +237,8 @@ def _check_deep(proposal: Proposal) -> None:
     buckets = pa.array({bucket for _, bucket in planned_files}, pa.int32())
     deep = live.filter(pc.and_(pc.greater(live["level"], 0), pc.is_in(live["bucket"], value_set=buckets)))
     current = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
-    current |= {
-        (e.partition, e.bucket, e.file.file_name)
-        for e in index_entries(table, latest)
-        if e.file.index_type == DELETION_VECTORS_INDEX
-    }
+    vectors = (e for e in index_entries(table, latest) if e.file.index_type == DELETION_VECTORS_INDEX)
+    current |= {(e.partition, e.bucket, e.file.file_name) for e in vectors}
     planned = {(*bucket, name) for bucket, names in planned_files.items() for name in names}
     changed = {(partition, bucket) for partition, bucket, _ in current ^ planned} & planned_files.keys()
     if changed:
@@ -250,13 +268,8 @@ def _check_aged(proposal: Proposal) -> None:
     table, changes = proposal.table, proposal.changes
     before = current_millis() - _MIN_AGE_MILLIS
     moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}
-    aged = [
-        e
-        for e in changes.entries
-        if e.kind is FileKind.ADD
-        and e.file.file_name not in moved
-        and (e.file.creation_epoch_millis() or before) < before
-    ]
+    new = (e for e in changes.entries if e.kind is FileKind.ADD and e.file.file_name not in moved)
+    aged = [e for e in new if (e.file.creation_epoch_millis() or before) < before]
     if not aged:
         return
     paths = new_files(table, Changes(aged, changes.changelog, changes.indexes))
@@ -302,5 +315,7 @@ def _check_append_only(proposal: Proposal) -> None:
 APPEND_ONLY = Validation("no rows are taken away where branches are to be merged", _check_append_only)
 OF_APPENDS = (APPEND_ONLY, LIVE_FILES, LIVE_MARKED, UNMARKED, ONE_BUCKET_NUMBER)
 """The validations of commits to append tables."""
+OF_KEYS = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP)
+"""Those of commits to tables with a primary key, beside that of the order of rows."""
 OF_GROUPS = (*OF_APPENDS, WHOLE_GROUPS)
 """Those of commits to tables with data evolution."""

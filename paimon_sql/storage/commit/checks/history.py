@@ -12,7 +12,7 @@ from paimon_sql.errors import CommitConflictError, NotAllowedError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from paimon_sql.format.options.operations.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.proposal import Proposal, Validation, conflict_error
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
@@ -30,9 +30,7 @@ def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) 
     Raises:
         CommitConflictError: the table was rolled back to before the base, or a snapshot in between has expired.
     """
-    if base is not None and (latest is None or latest.id < base.id):
-        raise _rolled_back(table, base)
-    if base is not None and latest is not None and latest.id == base.id and not is_same_commit(latest, base):
+    if base is not None and not _reaches(latest, base):
         raise _rolled_back(table, base)
     first = FIRST_SNAPSHOT_ID if base is None else base.id + 1
     for number in range(first, latest.id + 1 if latest else first):
@@ -57,10 +55,7 @@ def _follows(table: Table, snapshot: Snapshot, base: Snapshot) -> bool:
 
 
 def _rolled_back(table: Table, base: Snapshot) -> CommitConflictError:
-    return CommitConflictError(
-        f"{table.name}: the table was rolled back to before snapshot {base.id} while the statement ran.",
-        remedy="Run the statement again.",
-    )
+    return conflict_error(table, f"the table was rolled back to before snapshot {base.id} while the statement ran.")
 
 
 def follows(base: Snapshot) -> Validation:
@@ -71,7 +66,10 @@ def follows(base: Snapshot) -> Validation:
     """
 
     def check(proposal: Proposal) -> None:
-        if not _is_reached(proposal.table, base, proposal.latest):
+        table, latest = proposal.table, proposal.latest
+        if latest is not None and latest.id > base.id:
+            latest = table.snapshots.find(base.id) or base  # one that has expired was not dropped
+        if not _reaches(latest, base):
             raise CommitConflictError(
                 f"{proposal.table.name} was rolled back to before snapshot {base.id} while the statement ran; nothing"
                 " was committed.",
@@ -81,13 +79,9 @@ def follows(base: Snapshot) -> Validation:
     return Validation("the history that the write was planned on goes on", check)
 
 
-def _is_reached(table: Table, base: Snapshot, latest: Snapshot | None) -> bool:
-    if latest is None or latest.id < base.id:
-        return False
-    if latest.id == base.id:
-        return is_same_commit(latest, base)
-    found = table.snapshots.find(base.id)
-    return found is None or is_same_commit(found, base)
+def _reaches(latest: Snapshot | None, base: Snapshot) -> bool:
+    """Whether the newest snapshot is the base, or has a later id."""
+    return latest is not None and (latest.id > base.id or is_same_commit(latest, base))
 
 
 _REARRANGED = (CommitKind.COMPACT, CommitKind.OVERWRITE)
@@ -161,9 +155,8 @@ def _changed(table: Table, snapshot: Snapshot, kind: CommitKind, partitions: set
     if not rearranged and not (snapshot.commit_kind is CommitKind.APPEND and kind is CommitKind.OVERWRITE):
         return None
     partition_set = pa.array(sorted(partitions), pa.binary())
-    for delta in table.manifests.read_all(
-        [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
-    ):
+    names = [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
+    for delta in table.manifests.read_all(names):
         hit = pc.is_in(delta["partition"], value_set=partition_set)
         if not rearranged:
             hit = pc.and_(hit, pc.greater_equal(delta["bucket"], 0))  # rows that wait for a compaction hide nothing

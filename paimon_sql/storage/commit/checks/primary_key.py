@@ -8,24 +8,18 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CommitConflictError, ConstraintViolationError
+from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.branches.chains import Chain, Timeline
-from paimon_sql.storage.commit.checks.conflicts import (
-    DISJOINT_RUNS,
-    KNOWN_DEEP,
-    LIVE_FILES,
-    LIVE_MARKED,
-    ONE_BUCKET_NUMBER,
-)
-from paimon_sql.storage.commit.checks.layout import CommitLayout
+from paimon_sql.storage.commit.checks import conflicts
+from paimon_sql.storage.commit.checks.conflicts import CommitLayout
 from paimon_sql.storage.data_files.live_files import by_bucket, live_files
 from paimon_sql.storage.data_files.lsm_tree import age, key_ranks
 from paimon_sql.storage.staging.commit_messages import Changes
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.proposal import Proposal, Validation, conflict_error
 from paimon_sql.storage.table.table import Table
 
 
@@ -42,11 +36,8 @@ def _check_order(proposal: Proposal) -> None:
             newer = [m for m in merged if age(f) < age(m) and _may_share_number(f, m)]
             low, high = key_ranks(table.schema, [f, *newer])
             if ((low[1:] <= high[0]) & (high[1:] >= low[0])).any():
-                raise CommitConflictError(
-                    f"{table.name}: another job wrote {f.file_name} at the same time as {newer[0].file_name}, which was"
-                    " compacted without it.",
-                    remedy="Run the statement again.",
-                )
+                what = f"another job wrote {f.file_name} at the same time as {newer[0].file_name}, which was"
+                raise conflict_error(table, f"{what} compacted without it.")
 
 
 def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
@@ -58,9 +49,8 @@ def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
 def _overlapping_level_0(files: pa.Table, changed: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """Return level 0 files whose sequence numbers may overlap those of changed files."""
     first = min(e.file.min_sequence_number for e in changed)
-    return entries(
-        files.filter(pc.and_(pc.equal(files["level"], 0), pc.greater_equal(files["max_sequence_number"], first)))
-    )
+    overlaps = pc.and_(pc.equal(files["level"], 0), pc.greater_equal(files["max_sequence_number"], first))
+    return entries(files.filter(overlaps))
 
 
 def _may_share_number(one: DataFileMeta, other: DataFileMeta) -> bool:
@@ -80,7 +70,7 @@ class KeyCommits(CommitLayout):
     older one, which it has not read, stays on level 0.
     """
 
-    validations = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP, KEEPS_ORDER)
+    validations = (*conflicts.OF_KEYS, KEEPS_ORDER)
 
     def in_commit_order(self, proposal: Proposal) -> Changes:
         """Return the changes with new level 0 files newer than concurrent ones with the same sequence numbers.
@@ -95,17 +85,13 @@ class KeyCommits(CommitLayout):
         existing = by_bucket(_overlapping_level_0(proposal.live_after, fresh))
         raised: dict[str, DataFileMeta] = {}
         for bucket, new_files in by_bucket(fresh).items():
-            concurrent = [
-                f
-                for f in existing[bucket]
-                if f.file_name not in names and any(_may_share_number(f, m) for m in new_files)
-            ]
+            others = (f for f in existing[bucket] if f.file_name not in names)
+            concurrent = [f for f in others if any(_may_share_number(f, m) for m in new_files)]
             oldest = min(new_files, key=age)
             if concurrent and age(oldest) < max(map(age, concurrent)):
                 shift = max(f.max_sequence_number for f in concurrent) + 1 - oldest.max_sequence_number
-                raised |= {
-                    f.file_name: replace(f, max_sequence_number=f.max_sequence_number + shift) for f in new_files
-                }
+                for f in new_files:
+                    raised[f.file_name] = replace(f, max_sequence_number=f.max_sequence_number + shift)
 
         def in_order(entry: ManifestEntry) -> ManifestEntry:
             file = raised.get(entry.file.file_name)

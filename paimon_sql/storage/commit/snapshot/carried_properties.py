@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError
 from paimon_sql.format.bytes.bounded import load_json
@@ -27,17 +26,7 @@ _MAX_USERS = 100
 _MAX_LOADS = 20
 
 
-@dataclass(frozen=True)
-class CarriedProperty:
-    """A property that snapshots carry.
-
-    Attributes:
-        key: the name of the property.
-        joined: returns the value after some snapshots, given newest first; None without a value.
-    """
-
-    key: str
-    joined: Callable[[Iterable[Snapshot]], str | None]
+EPOCHS, LOADS = "paimon-sql.epochs", "paimon-sql.loads"
 
 
 def _joined_identifiers(snapshots: Iterable[Snapshot]) -> str | None:
@@ -52,7 +41,7 @@ def _joined_identifiers(snapshots: Iterable[Snapshot]) -> str | None:
 def _identifiers_in(snapshot: Snapshot) -> dict[str, int]:
     """Return the identifiers recorded in a snapshot, including its own."""
     try:
-        found = load_json((snapshot.properties or {}).get(EPOCHS.key, "{}"))
+        found = load_json((snapshot.properties or {}).get(EPOCHS, "{}"))
         numbers = {str(user): int(number) for user, number in found.items()}
     except (ValueError, TypeError, AttributeError):
         numbers = {}
@@ -64,19 +53,17 @@ def _identifiers_in(snapshot: Snapshot) -> dict[str, int]:
 
 def _joined_loads(snapshots: Iterable[Snapshot]) -> str | None:
     """Return the ids of the file lists of the latest loads; limited in number."""
-    return (
-        ",".join(list(dict.fromkeys(load for s in snapshots for load in loads_in(s.properties)))[:_MAX_LOADS]) or None
-    )
+    loads = dict.fromkeys(load for s in snapshots for load in loads_in(s.properties))
+    return ",".join(list(loads)[:_MAX_LOADS]) or None
 
 
 def loads_in(properties: Mapping[str, str] | None) -> list[str]:
     """Return the ids of loads in a snapshot's properties, newest first."""
-    return [name for name in (properties or {}).get(LOADS.key, "").split(",") if name]
+    return [name for name in (properties or {}).get(LOADS, "").split(",") if name]
 
 
-EPOCHS = CarriedProperty("paimon-sql.epochs", _joined_identifiers)
-LOADS = CarriedProperty("paimon-sql.loads", _joined_loads)
-_ALL = (EPOCHS, LOADS)
+_ALL: dict[str, Callable[[Iterable[Snapshot]], str | None]] = {EPOCHS: _joined_identifiers, LOADS: _joined_loads}
+"""By the name of each property, what returns its value after some snapshots, given newest first; None without one."""
 
 
 def carried_properties(table: Table, latest: Snapshot | None, own: Mapping[str, str]) -> dict[str, str]:
@@ -88,10 +75,10 @@ def carried_properties(table: Table, latest: Snapshot | None, own: Mapping[str, 
         own: properties of the commit, which are combined with carried ones.
     """
     chain = _chain(table, latest)
-    found = {carried.key: carried.joined(chain) for carried in _ALL}
+    found = {key: joined(chain) for key, joined in _ALL.items()}
     if own_loads := loads_in(own):
-        before = filter(None, (found[LOADS.key] or "").split(","))
-        found[LOADS.key] = ",".join([*own_loads, *before][:_MAX_LOADS])
+        before = filter(None, (found[LOADS] or "").split(","))
+        found[LOADS] = ",".join([*own_loads, *before][:_MAX_LOADS])
     return {key: value for key, value in found.items() if value}
 
 

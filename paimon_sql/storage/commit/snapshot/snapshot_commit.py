@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum, auto
 
 import pyarrow as pa
@@ -43,6 +44,26 @@ class Published(Enum):
     """Others deleted it, as a rollback does: it may have been in the history until then."""
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A snapshot to commit, whose manifests are written.
+
+    Attributes:
+        snapshot: the snapshot.
+        base: the snapshot that it was built on, None for the first one.
+        entries: its added and deleted data files.
+    """
+
+    snapshot: Snapshot
+    base: Snapshot | None
+    entries: Sequence[ManifestEntry]
+
+    @property
+    def added_names(self) -> pa.Array:
+        """The names of the added data files."""
+        return pa.array([e.file.file_name for e in self.entries if e.kind is FileKind.ADD], pa.string())
+
+
 class SnapshotCommit(ABC):
     """Commits prepared snapshots of a table (Paimon: ``SnapshotCommit``)."""
 
@@ -50,19 +71,11 @@ class SnapshotCommit(ABC):
         self.table = table
 
     @abstractmethod
-    def commit(
-        self,
-        snapshot: Snapshot,
-        base: Snapshot | None,
-        entries: Iterable[ManifestEntry],
-        publishing: Callable[[], None],
-    ) -> Published:
+    def commit(self, prepared: Prepared, publishing: Callable[[], None]) -> Published:
         """Make the snapshot the newest one, unless there is a newer one.
 
         Args:
-            snapshot: the snapshot, whose manifests are written.
-            base: the snapshot that it was built on, None for the first one.
-            entries: its added and deleted data files.
+            prepared: the snapshot.
             publishing: called right before the first step that is visible to others. If the call ends after that, the
                 outcome is unknown unless it returns or raises a `PaimonError` other than `CommitUnknownError`.
 
@@ -103,28 +116,22 @@ class RenamingSnapshotCommit(SnapshotCommit):
     Paimon: ``RenamingSnapshotCommit``.
     """
 
-    def commit(
-        self,
-        snapshot: Snapshot,
-        base: Snapshot | None,
-        entries: Iterable[ManifestEntry],
-        publishing: Callable[[], None],
-    ) -> Published:
-        with ExitStack() as stack:
-            hold = stack.enter_context(self.table.lock.acquire(self.table.branch))
+    def commit(self, prepared: Prepared, publishing: Callable[[], None]) -> Published:
+        snapshot = prepared.snapshot
+        with self.table.lock.acquire(self.table.branch) as hold:
             hold.confirm()
             publishing()
             try:
                 created = self._created(snapshot, locked=hold.is_locked)
                 if created is Created.NO:
                     return Published.NEVER
-                published = self._looked_after(snapshot, base, entries, created)
+                published = self._looked_after(prepared, created)
                 if published is not Published.IN_HISTORY:
                     return published
             except (PaimonError, OSError):
                 raise
             except BaseException:
-                self._withdraw_if_overtaken(snapshot, base, entries)
+                self._withdraw_if_overtaken(prepared)
                 raise
         self._advance_hints(snapshot)
         return Published.IN_HISTORY
@@ -168,18 +175,16 @@ class RenamingSnapshotCommit(SnapshotCommit):
             raise lost from None
         raise PaimonError(f"Cannot create {path}: {lost}.") from None
 
-    def _looked_after(
-        self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry], created: Created
-    ) -> Published:
+    def _looked_after(self, prepared: Prepared, created: Created) -> Published:
         """Return the outcome of the created snapshot; withdraw it if it was too late and does not follow its base.
 
         Raises:
             NoSuchTableError: the table was dropped or replaced; the snapshot is withdrawn.
             CommitUnknownError: the outcome is unknown.
         """
+        snapshot = prepared.snapshot
         try:
-            was_created = created is Created.YES
-            standing = standing_of(self.table, snapshot, base, entries, was_created=was_created)
+            standing = standing_of(self.table, prepared, was_created=created is Created.YES)
             is_late = standing in (Standing.OVERTAKEN, Standing.NO_TABLE)
             withdrawn = is_late and self.table.snapshots.remove(snapshot, durable=True)
         except (PaimonError, OSError) as error:
@@ -194,15 +199,13 @@ class RenamingSnapshotCommit(SnapshotCommit):
             return Published.IN_HISTORY
         return Published.WITHDRAWN if withdrawn else Published.TAKEN_AWAY
 
-    def _withdraw_if_overtaken(
-        self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry]
-    ) -> None:
+    def _withdraw_if_overtaken(self, prepared: Prepared) -> None:
         """Withdraw a snapshot that was too late, if an interrupt ended the commit before it was verified.
 
         Otherwise the history would continue from it as soon as it reaches its id.
         """
         with suppress(PaimonError, OSError):
-            self._looked_after(snapshot, base, entries, Created.PERHAPS)
+            self._looked_after(prepared, Created.PERHAPS)
 
     def _advance_hints(self, snapshot: Snapshot) -> None:
         directory = self.table.snapshots.directory
@@ -222,18 +225,12 @@ class CatalogSnapshotCommit(SnapshotCommit):
         super().__init__(table)
         self._authority = authority
 
-    def commit(
-        self,
-        snapshot: Snapshot,
-        base: Snapshot | None,
-        entries: Iterable[ManifestEntry],
-        publishing: Callable[[], None],
-    ) -> Published:
+    def commit(self, prepared: Prepared, publishing: Callable[[], None]) -> Published:
         lost: AnswerLostError | None = None
-        partitions = partition_changes(self.table, entries)
+        snapshot, partitions = prepared.snapshot, partition_changes(self.table, prepared.entries)
         publishing()
         try:
-            if self._authority.commit(self.table.branch, snapshot, base, partitions):
+            if self._authority.commit(self.table.branch, snapshot, prepared.base, partitions):
                 return Published.IN_HISTORY
         except AnswerLostError as error:
             lost = error
@@ -291,9 +288,7 @@ class Standing(Enum):
     UNDECIDED = auto()
 
 
-def standing_of(
-    table: Table, snapshot: Snapshot, base: Snapshot | None, added: Iterable[ManifestEntry], *, was_created: bool = True
-) -> Standing:
+def standing_of(table: Table, prepared: Prepared, *, was_created: bool) -> Standing:
     """Determine whether a snapshot that this process created is in the history, after its base.
 
     A writer prepares snapshot N on top of the newest one, and may be suspended before it creates the file. Meanwhile
@@ -305,9 +300,7 @@ def standing_of(
 
     Args:
         table: the table.
-        snapshot: the snapshot.
-        base: the snapshot that it was built on, None for the first one.
-        added: the changes of its data files.
+        prepared: the snapshot.
         was_created: whether its file was certainly created; otherwise the base proves nothing.
 
     Raises:
@@ -318,18 +311,17 @@ def standing_of(
             time.sleep(_LOOK_PAUSE)
         if not is_same_table(table):
             return Standing.NO_TABLE
-        if (rewind := table.snapshots.rewinds.read()) is not None and rewind.is_late(snapshot):
+        if (rewind := table.snapshots.rewinds.read()) is not None and rewind.is_late(prepared.snapshot):
             return Standing.OVERTAKEN
-        found = (_check_base(table, snapshot, base) if was_created else None) or _look(
-            table, snapshot, base, list(added)
-        )
+        found = (_check_base(table, prepared) if was_created else None) or _look(table, prepared)
         if found is not None:
             return found
     return Standing.UNDECIDED
 
 
-def _check_base(table: Table, snapshot: Snapshot, base: Snapshot | None) -> Standing | None:
-    if base is None or (table.snapshots.directory.earliest() or 0) > snapshot.id:
+def _check_base(table: Table, prepared: Prepared) -> Standing | None:
+    base = prepared.base
+    if base is None or (table.snapshots.directory.earliest() or 0) > prepared.snapshot.id:
         return None
     before = _stored(table, base.id)
     if before is None:
@@ -337,24 +329,26 @@ def _check_base(table: Table, snapshot: Snapshot, base: Snapshot | None) -> Stan
     return Standing.IN_HISTORY if is_same_commit(before, base) else Standing.OVERTAKEN
 
 
-def _look(table: Table, snapshot: Snapshot, base: Snapshot | None, added: Sequence[ManifestEntry]) -> Standing | None:
+def _look(table: Table, prepared: Prepared) -> Standing | None:
     """Return the result of one attempt; None if concurrent changes require another."""
-    directory, number = table.snapshots.directory, snapshot.id
+    directory, number, base = table.snapshots.directory, prepared.snapshot.id, prepared.base
     expired_before = directory.earliest() or 0
     mine = _stored(table, number)
-    exists = mine is not None and is_same_commit(mine, snapshot)
+    exists = mine is not None and is_same_commit(mine, prepared.snapshot)
     ids = directory.versions()
     if not ids or (mine is not None) != (number in ids):
         return None  # deleted or created in between, or the directory is being renamed
-    later = next((i for i in ids if i > number), None)
-    if later == number + 1:
-        return _precedes(table, snapshot, later, added)
-    if later is not None:
-        if not exists:
-            return _has_live_files(table, later, added)
-        # Snapshots expire in the order of their ids: this one was created after later ones had expired, unless all
-        # expired while the directory was listed.
-        return Standing.OVERTAKEN if directory.exists(number) else None
+    later_id = next((i for i in ids if i > number), None)
+    if later_id is not None:
+        if later_id > number + 1 and exists:
+            # Snapshots expire in the order of their ids: this one was created after later ones had expired, unless all
+            # expired while the directory was listed.
+            return Standing.OVERTAKEN if directory.exists(number) else None
+        later = _stored(table, later_id)
+        try:
+            return None if later is None else _seen_from(table, prepared, later)
+        except MissingFileError:
+            return None
     if not exists:
         return Standing.OVERTAKEN  # deleted by a rollback
     if expired_before > number:
@@ -364,32 +358,18 @@ def _look(table: Table, snapshot: Snapshot, base: Snapshot | None, added: Sequen
     return None if base.id in ids else Standing.OVERTAKEN
 
 
-def _precedes(table: Table, snapshot: Snapshot, later_id: int, added: Sequence[ManifestEntry]) -> Standing | None:
-    """Return whether the next snapshot was built on this one, in which case its base contains this one's files."""
-    later = _stored(table, later_id)
-    if later is None:
-        return None
-    names = pa.array(sorted({e.file.file_name for e in added if e.kind is FileKind.ADD}), pa.string())
-    try:
-        found = is_built_on(table, later, snapshot, lambda: names)
-    except MissingFileError:
-        return None
+def _seen_from(table: Table, prepared: Prepared, later: Snapshot) -> Standing:
+    """Return the standing by a later snapshot: if it is the next one, its base contains this one's files.
+
+    Otherwise this one has been deleted, and was in the history if files of it are live in the later one.
+    """
+    if later.id > prepared.snapshot.id + 1:
+        is_live = pc.is_in(live_files(table, later).entries["file_name"], value_set=prepared.added_names)
+        return Standing.IN_HISTORY if pc.any(is_live).as_py() else Standing.UNDECIDED
+    found = is_built_on(table, later, prepared.snapshot, lambda: prepared.added_names)
     if found is None:
         return Standing.UNDECIDED
     return Standing.IN_HISTORY if found else Standing.OVERTAKEN
-
-
-def _has_live_files(table: Table, later_id: int, added: Sequence[ManifestEntry]) -> Standing | None:
-    """Return whether a deleted snapshot was in the history: files of it are live in a later one."""
-    later = _stored(table, later_id)
-    if later is None:
-        return None
-    try:
-        live = live_files(table, later).entries["file_name"]
-    except MissingFileError:
-        return None
-    names = pa.array([e.file.file_name for e in added if e.kind is FileKind.ADD], pa.string())
-    return Standing.IN_HISTORY if pc.any(pc.is_in(live, value_set=names)).as_py() else Standing.UNDECIDED
 
 
 def _stored(table: Table, snapshot_id: int) -> Snapshot | None:

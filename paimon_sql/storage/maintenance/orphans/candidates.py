@@ -6,9 +6,10 @@ Files with other names were created by something else, and are never removed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from paimon_sql.format.layout.paths import CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
 from paimon_sql.format.options.operations.changelog import CHANGELOG_FILE_PREFIX
 from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX
-from paimon_sql.storage.execution.task_executor import Executor, items_per_task
+from paimon_sql.storage.execution.task_executor import Executor, Task, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.file_io import FileIO, FileStatus
@@ -29,41 +30,93 @@ _MIN_DIRECTORIES = 16
 _NO_DIRECTORIES = np.empty(0, np.int32)
 
 
+A = TypeVar("A")
+R = TypeVar("R")
+
+
 @dataclass(frozen=True)
-class CandidateFilter:
-    """Selects the candidates of a directory.
+class Search:
+    """The parameters of a search for orphan files.
 
     Attributes:
-        names: the names that writers of the table give.
+        older_than_millis: only files last modified before are candidates, in milliseconds since the epoch.
+        executor: runs the tasks.
+        parallelism: the number of tasks per step; by default by weight.
+        foreign: external directories that several tables share, which are ignored.
+    """
+
+    older_than_millis: int
+    executor: Executor
+    parallelism: int | None = None
+    foreign: Collection[str] = ()
+
+    def run(self, items: Sequence[A], min_items: int, task_of: Callable[[Sequence[A]], Task[R]]) -> Iterator[R]:
+        """Yield the results of the tasks of all items, each of which gets a share of them, in order."""
+        step = items_per_task(len(items), self.parallelism, min_items)
+        return self.executor.run([task_of(items[at : at + step]) for at in range(0, len(items), step)])
+
+
+@dataclass(frozen=True)
+class CandidateFilter:
+    """Selects the candidates of a directory: old files with names that writers of the table give.
+
+    Attributes:
+        prefixes: prefixes of data and changelog files.
         older_than_millis: files modified at this time or later are no candidates, in milliseconds since the epoch.
     """
 
-    names: WriterNames
+    prefixes: tuple[str, ...]
     older_than_millis: int
+
+    @classmethod
+    def of(cls, tables: Iterable[Table], older_than_millis: int) -> CandidateFilter:
+        """Select by the names under any schema version of any branch."""
+        found = {DATA_FILE_PREFIX.default or "", CHANGELOG_FILE_PREFIX.default or ""}
+        for table in tables:
+            for options in (table.schema.options, *(s.options for s in table.schemas.all())):
+                found |= {options[o.key] for o in (DATA_FILE_PREFIX, CHANGELOG_FILE_PREFIX) if o.key in options}
+        return cls(tuple(sorted(found)), older_than_millis)
+
+    def pattern(self, kind: FolderKind) -> re.Pattern[str] | None:
+        """Return the pattern of file names in such a directory; None if only temporary files count."""
+        if kind is not FolderKind.DATA:
+            return _NAMES.get(kind)
+        prefixes = "|".join(map(re.escape, self.prefixes))
+        extensions = r"(?:\.[A-Za-z0-9_]+)*"
+        return re.compile(rf"(?:{prefixes})(?:{_POSTPONED})?{_UUID}-\d+{extensions}(?:-\d+\.index)?|{_INDEX}")
 
     def pick(self, folder: Folder, files: Sequence[FileStatus]) -> tuple[list[FileStatus], int]:
         """Return the candidates, and the number of old files with other names."""
-        pattern = self.names.pattern(folder.kind)
+        pattern = self.pattern(folder.kind)
         old = [f for f in files if f.mtime_millis < self.older_than_millis]
-        picked = [f for f in old if _is_ours(pattern, f.name)]
+        picked = [f for f in old if is_temporary(f.name) or (pattern is not None and _matches(pattern, f.name))]
         strange = 0 if folder.kind is FolderKind.NUMBERED else len(old) - len(picked)
         return picked, strange
 
 
 @dataclass(frozen=True)
 class ListTask:
-    """Directories for one worker to list; ``first`` is the index of the first among all."""
+    """Directories for one worker to list, each with its index among all."""
 
     file_io: FileIO
     picker: CandidateFilter
-    first: int
-    directories: tuple[Folder, ...]
+    directories: tuple[tuple[int, Folder], ...]
     threads: int
 
     @property
     def size(self) -> int:
         """The weight of the task, in bytes."""
         return len(self.directories) * FOLDER_SIZE
+
+    def run(self) -> Listed:
+        """List the directories."""
+        return _merge(map_in_threads(lambda numbered: self._list(*numbered), self.directories, self.threads))
+
+    def _list(self, index: int, folder: Folder) -> Listed:
+        files, empty = files_in(self.file_io, folder)
+        picked, strange = self.picker.pick(folder, files)
+        hashes = name_hashes([f.name for f in picked])
+        return Listed(hashes, np.full(len(hashes), index, np.int32), len(files), strange, (index,) if empty else ())
 
 
 @dataclass(frozen=True)
@@ -86,12 +139,7 @@ class Listed:
 
 
 def list_candidates(
-    file_io: FileIO,
-    picker: CandidateFilter,
-    folders: Sequence[Folder],
-    executor: Executor,
-    tasks: int | None,
-    threads: int,
+    file_io: FileIO, picker: CandidateFilter, folders: Sequence[Folder], search: Search, threads: int
 ) -> Listed:
     """List the candidates in directories.
 
@@ -99,28 +147,13 @@ def list_candidates(
         file_io: the file system.
         picker: selects candidates.
         folders: the directories.
-        executor: runs the tasks.
-        tasks: the number of tasks; by default by weight.
+        search: runs the tasks.
         threads: the number of threads per task.
     """
-    step = items_per_task(len(folders), tasks, _MIN_DIRECTORIES)
-    plan = [
-        ListTask(file_io, picker, at, tuple(folders[at : at + step]), threads) for at in range(0, len(folders), step)
-    ]
-    return _merge(list(executor.map(run_list_task, plan)))
-
-
-def run_list_task(task: ListTask) -> Listed:
-    """Run a task."""
-    return _merge(map_in_threads(lambda at: _list(task, at), range(len(task.directories)), task.threads))
-
-
-def _list(task: ListTask, at: int) -> Listed:
-    folder, index = task.directories[at], task.first + at
-    files, empty = files_in(task.file_io, folder)
-    picked, strange = task.picker.pick(folder, files)
-    hashes = name_hashes([f.name for f in picked])
-    return Listed(hashes, np.full(len(hashes), index, np.int32), len(files), strange, (index,) if empty else ())
+    numbered = list(enumerate(folders))
+    return _merge(
+        list(search.run(numbered, _MIN_DIRECTORIES, lambda part: ListTask(file_io, picker, tuple(part), threads)))
+    )
 
 
 def _merge(parts: Sequence[Listed]) -> Listed:
@@ -133,9 +166,9 @@ def _merge(parts: Sequence[Listed]) -> Listed:
     )
 
 
-def _is_ours(pattern: re.Pattern[str] | None, name: str) -> bool:
-    matches = pattern is not None and pattern.fullmatch(name) is not None and not is_packed(name)
-    return matches or is_temporary(name)
+def _matches(pattern: re.Pattern[str], name: str) -> bool:
+    """Whether a name is of the pattern, and not of packed blobs: many data files refer to them, but no manifest."""
+    return pattern.fullmatch(name) is not None and not name.endswith(_PACKED_BLOBS)
 
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -164,42 +197,9 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class WriterNames:
-    """The names that writers of a table give to files.
-
-    Attributes:
-        prefixes: prefixes of data and changelog files.
-    """
-
-    prefixes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, tables: Iterable[Table]) -> WriterNames:
-        """Return the names under any schema version of any branch."""
-        found = {DATA_FILE_PREFIX.default or "", CHANGELOG_FILE_PREFIX.default or ""}
-        for table in tables:
-            for options in (table.schema.options, *(s.options for s in table.schemas.all())):
-                found |= {options[o.key] for o in (DATA_FILE_PREFIX, CHANGELOG_FILE_PREFIX) if o.key in options}
-        return cls(tuple(sorted(found)))
-
-    def pattern(self, kind: FolderKind) -> re.Pattern[str] | None:
-        """Return the pattern of file names in such a directory; None if only temporary files count."""
-        if kind is not FolderKind.DATA:
-            return _NAMES.get(kind)
-        prefixes = "|".join(map(re.escape, self.prefixes))
-        extensions = r"(?:\.[A-Za-z0-9_]+)*"
-        return re.compile(rf"(?:{prefixes})(?:{_POSTPONED})?{_UUID}-\d+{extensions}(?:-\d+\.index)?|{_INDEX}")
-
-
 def is_temporary(name: str) -> bool:
     """Whether a file is temporary, to be renamed when it is complete."""
     return _TEMPORARY.fullmatch(name) is not None
-
-
-def is_packed(name: str) -> bool:
-    """Whether a file contains blobs that many data files refer to, which no manifest records."""
-    return name.endswith(_PACKED_BLOBS)
 
 
 _NUMBERED = (SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER)

@@ -14,12 +14,7 @@ from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
-from paimon_sql.format.options.table.partition import (
-    PARTITION_EXPIRATION_BATCH_SIZE,
-    PARTITION_EXPIRATION_MAX_NUM,
-    PARTITION_EXPIRATION_STRATEGY,
-    PARTITION_EXPIRATION_TIME,
-)
+from paimon_sql.format.options.table import partition as partition_options
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import epoch_millis, wall_clock_millis
@@ -27,7 +22,7 @@ from paimon_sql.format.text.values import cast_text
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.checks.conflicts import growth_error
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
-from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.commit.transaction import NoChangesError, Transaction
 from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes
@@ -117,10 +112,10 @@ class PartitionExpiration:
 
 def expired_partitions(table: Table) -> list[bytes]:
     """Return the serialized partitions that are expired by their values; none if the table does not expire them so."""
-    expires = table.schema.partition_keys and table.options.get(PARTITION_EXPIRATION_TIME) is not None
+    expires = table.schema.partition_keys and table.options.get(partition_options.PARTITION_EXPIRATION_TIME) is not None
     if not expires or _strategy(table) != VALUES_TIME:
         return []
-    unlimited = table.with_options({PARTITION_EXPIRATION_MAX_NUM.key: str(2**31 - 1)})
+    unlimited = table.with_options({partition_options.PARTITION_EXPIRATION_MAX_NUM.key: str(2**31 - 1)})
     return [p.partition for p in plan_partition_expiry(unlimited).partitions if p.branch is None]
 
 
@@ -136,13 +131,13 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
         InvalidOptionError: an option is invalid.
         UnsupportedError: the table is append-only.
     """
-    expiration_time: timedelta | None = table.options.get(PARTITION_EXPIRATION_TIME)
+    expiration_time: timedelta | None = table.options.get(partition_options.PARTITION_EXPIRATION_TIME)
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partitions that could expire.")
     if expiration_time is None:
         raise InvalidInputError(
             f"{table.name} does not define an expiration time of partitions.",
-            remedy=f"Set '{PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
+            remedy=f"Set '{partition_options.PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
         )
     now = wall_clock_millis() if now_millis is None else now_millis
     by_update = _strategy(table) == UPDATE_TIME
@@ -152,7 +147,7 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
     if (error := growth_error(table, CommitKind.OVERWRITE)) is not None:
         raise error
     result = PartitionExpiration()
-    max_partitions = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
+    max_partitions = table.options.get(partition_options.PARTITION_EXPIRATION_MAX_NUM)
     if (chain := Chain.of(table)) is not None:
         result.partitions, retained, result.left = _of_chain(chain, before, max_partitions, result.without_time)
     else:
@@ -176,7 +171,7 @@ def expire_partitions(table: Table, plan: PartitionExpiration) -> PartitionExpir
     Raises:
         CommitConflictError: concurrent commits won every attempt.
     """
-    size = table.options.get(PARTITION_EXPIRATION_BATCH_SIZE) or len(plan.partitions) or 1
+    size = table.options.get(partition_options.PARTITION_EXPIRATION_BATCH_SIZE) or len(plan.partitions) or 1
     done = 0
     for _, members in groupby(plan.partitions, key=lambda p: (p.branch or table).branch):
         of_branch = list(members)
@@ -205,8 +200,8 @@ def _of_chain(
     if _strategy(chain.table) != VALUES_TIME:
         raise InvalidOptionError(
             f"{chain.table.name} is a chain table, whose partitions expire only by their values.",
-            key=PARTITION_EXPIRATION_STRATEGY.key,
-            remedy=f"Set '{PARTITION_EXPIRATION_STRATEGY.key}' to '{VALUES_TIME}'.",
+            key=partition_options.PARTITION_EXPIRATION_STRATEGY.key,
+            remedy=f"Set '{partition_options.PARTITION_EXPIRATION_STRATEGY.key}' to '{VALUES_TIME}'.",
         )
     full, changed = (
         {p.partition: replace(p, branch=branch) for p in _partitions(branch, branch.snapshots.latest(), without_time)}
@@ -234,10 +229,6 @@ def _as_text(partition: ExpiredPartition) -> bytes:
     return partition.text.encode("utf-16-be", "surrogatepass")
 
 
-class _NothingLeftError(Exception):
-    """Concurrent commits changed or dropped all of the partitions."""
-
-
 def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
     last = {p.partition: p.time for p in batch}
 
@@ -247,20 +238,16 @@ def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
         if _strategy(table) == UPDATE_TIME:
             current = {p.partition: p.time for p in _partitions(table, latest, [])}
             changed = [p for p in last if current.get(p) != last[p]]
-            expired = expired.filter(
-                pc.invert(pc.is_in(expired["partition"], value_set=pa.array(changed, pa.binary())))
-            )
+            is_changed = pc.is_in(expired["partition"], value_set=pa.array(changed, pa.binary()))
+            expired = expired.filter(pc.invert(is_changed))
         if not len(expired):
-            raise _NothingLeftError
+            raise NoChangesError  # concurrent commits changed or dropped all of the partitions
         removed = [replace(e, kind=FileKind.DELETE) for e in entries(expired)]
         partitions = frozenset(expired["partition"].to_pylist())
         return Changes(removed, [], indexes_of_partitions(table, latest, partitions))
 
-    try:
-        with Transaction(table) as transaction:
-            return transaction.commit(CommitKind.OVERWRITE, changes)
-    except _NothingLeftError:
-        return None
+    with Transaction(table) as transaction:
+        return transaction.commit_unless_empty(CommitKind.OVERWRITE, changes)
 
 
 def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]) -> Iterator[ExpiredPartition]:
@@ -279,9 +266,10 @@ def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]
             f"{f.name}={default_name if values[f.name] is None else cast_text(values[f.name], f.type)}" for f in fields
         )
         changed = row["creation_time_millis_max"]
-        time = (
-            times.of(values) if not by_update else None if changed is None else epoch_millis(changed) * _NANOS_PER_MILLI
-        )
+        if by_update:
+            time = None if changed is None else epoch_millis(changed) * _NANOS_PER_MILLI
+        else:
+            time = times.of(values)
         if time is None:
             without_time.append(text)
             continue
@@ -291,9 +279,9 @@ def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]
 
 def _strategy(table: Table) -> str:
     """Return the strategy: whether a partition is as old as its values, or as its last change."""
-    strategy = table.options.get(PARTITION_EXPIRATION_STRATEGY).strip()
+    strategy = table.options.get(partition_options.PARTITION_EXPIRATION_STRATEGY).strip()
     if strategy not in STRATEGIES:
-        key = PARTITION_EXPIRATION_STRATEGY.key
+        key = partition_options.PARTITION_EXPIRATION_STRATEGY.key
         raise InvalidOptionError(
             f"The option '{key}' cannot be '{strategy}'.", key=key, remedy=f"Use {' or '.join(STRATEGIES)}."
         )

@@ -10,13 +10,7 @@ from typing import ClassVar
 from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
 from paimon_sql.format.layout.partitions import PartitionPaths, unescape_path_name
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.format.options.table.partition import (
-    PARTITION_END_INPUT_TO_DONE,
-    PARTITION_MARK_DONE_ACTION,
-    PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS,
-    PARTITION_MARK_DONE_ACTION_HTTP_PARAMS,
-    PARTITION_MARK_DONE_ACTION_HTTP_URL,
-)
+from paimon_sql.format.options.table import partition as partition_options
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.file_io.external.http import HttpResponse
 from paimon_sql.storage.file_io.external.locations import redacted
@@ -51,7 +45,7 @@ def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[s
     Raises:
         PaimonError: as `mark_done`, or an action is not possible.
     """
-    if not table.schema.partition_keys or not table.options.get(PARTITION_END_INPUT_TO_DONE):
+    if not table.schema.partition_keys or not table.options.get(partition_options.PARTITION_END_INPUT_TO_DONE):
         return []
     paths = PartitionPaths.of(table.schema)
     directories = sorted({paths.path(partition) for partition in partitions})
@@ -59,6 +53,7 @@ def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[s
     return directories
 
 
+_ACTION = partition_options.PARTITION_MARK_DONE_ACTION
 _SECONDS = 60.0
 _MOST_BYTES = 64 * 1024
 
@@ -112,8 +107,8 @@ class HttpReport(DoneAction):
         self._url()
 
     def _url(self) -> str:
-        key = PARTITION_MARK_DONE_ACTION_HTTP_URL.key
-        url: str | None = self.table.options.get(PARTITION_MARK_DONE_ACTION_HTTP_URL)
+        key = partition_options.PARTITION_MARK_DONE_ACTION_HTTP_URL.key
+        url: str | None = self.table.options.get(partition_options.PARTITION_MARK_DONE_ACTION_HTTP_URL)
         if not url:
             raise InvalidOptionError(
                 f"{self.table.name}: the action '{self.name}' needs the option '{key}'.",
@@ -129,7 +124,7 @@ class HttpReport(DoneAction):
             "partition": partition,
             "table": self.table.name,
             "path": self.table.path,
-            "params": options.get(PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
+            "params": options.get(partition_options.PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
         }
         try:
             with HttpResponse(
@@ -170,19 +165,12 @@ class _MetastoreAction(DoneAction):
     def check(self) -> None:
         self._listing()
 
-    def announce(self, partition: str) -> None:
-        self.announce_in(self._listing(), values_of(partition))
-
-    @abstractmethod
-    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        """Announce that a partition is complete, given as partition spec."""
-
     def _listing(self) -> PartitionRegistry:
         if self.table.partition_registry is not None:
             return self.table.partition_registry
         raise UnsupportedError(
             f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
-            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive"
+            remedy=f"Set '{_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive"
             f" catalog keeps those of tables that are created with '{METASTORE_PARTITIONED_TABLE.key}'.",
         )
 
@@ -199,8 +187,8 @@ class DonePartition(_MetastoreAction):
     name = "done-partition"
     what = "adds a partition to the metastore"
 
-    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        listing.add([as_done(partition)])
+    def announce(self, partition: str) -> None:
+        self._listing().add([as_done(values_of(partition))])
 
 
 class MarkEvent(_MetastoreAction):
@@ -215,12 +203,9 @@ class MarkEvent(_MetastoreAction):
 
     def announce(self, partition: str) -> None:
         if self.table.version_management is None:
-            super().announce(partition)
+            self._listing().mark_done(values_of(partition))
         else:
             self.table.version_management.mark_done(self.table.branch, values_of(partition))
-
-    def announce_in(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        listing.mark_done(partition)
 
 
 class Custom(DoneAction):
@@ -229,11 +214,11 @@ class Custom(DoneAction):
     name = "custom"
 
     def check(self) -> None:
-        class_name = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
+        class_name = self.table.options.get(partition_options.PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
         raise UnsupportedError(
             f"{self.table.name}: the action '{self.name}' calls {class_name or 'a class'} of Java, which only"
             " Java engines support.",
-            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
+            remedy=f"Set '{_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
         )
 
     def announce(self, partition: str) -> None:
@@ -253,8 +238,8 @@ def done_actions(table: Table) -> list[DoneAction]:
         InvalidOptionError: there is no such action, or it lacks an option.
         UnsupportedError: it is not possible here.
     """
-    key = PARTITION_MARK_DONE_ACTION.key
-    names = dict.fromkeys(comma_separated(table.options.get(PARTITION_MARK_DONE_ACTION)))
+    key = _ACTION.key
+    names = dict.fromkeys(comma_separated(table.options.get(_ACTION)))
     for name in names:
         if name not in ACTIONS:
             raise InvalidOptionError(

@@ -22,20 +22,11 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.files_to_delete import FileCounts, FilesToDelete, delete_all
-from paimon_sql.storage.retention.plan import (
-    ExpirationPlan,
-    add_manifests,
-    add_unused,
-    distinct_files,
-    other_references,
-    plan_expiry,
-    sizes_of_lists,
-    without,
-)
-from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
-from paimon_sql.storage.retention.retained_references import reference_of_snapshot, retry_on_concurrent_change, uses_of
-from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left, named_files, with_kind
+from paimon_sql.storage.retention import files_to_delete, policy
+from paimon_sql.storage.retention import retained_references as references
+from paimon_sql.storage.retention.files_to_delete import ExpirationPlan, FileCounts, FilesToDelete, sizes_of_lists
+from paimon_sql.storage.retention.policy import Retention, before_consumers
+from paimon_sql.storage.retention.retained_references import retry_on_concurrent_change
 from paimon_sql.storage.table.table import Table
 
 ROUND = 50
@@ -78,12 +69,12 @@ def expire_snapshots(
         PaimonError: a tag, branch or consumer cannot be read; nothing was deleted that might be needed.
     """
     seen = SnapshotView(table.snapshots)
-    bounds = choose_range(table, retention, seen)
+    bounds = policy.choose_range(table, retention, seen)
     result = ExpirationResult(earliest=bounds.earliest, latest=bounds.latest, reason=bounds.reason)
     if bounds.earliest is None:
         return result
     now = current_millis() if now_millis is None else now_millis
-    changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
+    changelogs = policy.changelog_retention_of(table.options, now) if policy.outlives_snapshots(table.options) else None
     expired: list[Snapshot] = []
     planned = FilesToDelete()
     ids = table.snapshots.directory.versions() if leftovers or bounds.end > bounds.earliest else []
@@ -123,7 +114,7 @@ def _round(
 
     def claim() -> ExpirationPlan | None:
         try:
-            plan = plan_expiry(table, next(views), ids, rest, keeps_changelog=keeps_changelog)
+            plan = files_to_delete.plan_expiry(table, next(views), ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
         if dry_run:
@@ -228,7 +219,10 @@ def expire_changelogs(
     def find(changelog_id: int) -> Changelog | None:
         return from_snapshots.get(changelog_id) or manager.find(changelog_id)
 
-    end, reason = _all(table, ids) if everything else _end(table, find, ids, latest, retention)
+    if everything:
+        end, reason = before_consumers(table, ids[-1] + 1, "")
+    else:
+        end, reason = _end(table, find, ids, latest, retention)
     rest = [i for i in ids if i >= end]
     result = ChangelogExpiration([], FilesToDelete(), rest[0] if rest else None, rest[-1] if rest else None, reason)
     expired = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
@@ -236,11 +230,13 @@ def expire_changelogs(
         return result
     retained = [c for c in map(find, rest) if c is not None]
 
-    def files_to_delete() -> FilesToDelete:
-        earliest = _first_after(table, max(from_snapshots)) if from_snapshots else table.snapshots.earliest_id()
-        return _files(table, expired, retained, earliest or 0)
+    def unused() -> FilesToDelete:
+        if not coming:
+            return _files(table, expired, retained, table.snapshots.earliest_id() or 0)
+        later = (i for i in table.snapshots.directory.versions() if i > max(from_snapshots))
+        return _files(table, expired, retained, next(later, 0))
 
-    files = retry_on_concurrent_change(table, files_to_delete)
+    files = retry_on_concurrent_change(table, unused)
     result.changelogs, result.files = [c.id for c in expired], files
     if dry_run:
         return result
@@ -250,21 +246,9 @@ def expire_changelogs(
         manager.directory.delete_hint(EARLIEST)
         manager.directory.delete_hint(LATEST)
     files.delete(table)
-    delete_all(table, [manager.directory.path(c.id) for c in expired])
+    files_to_delete.delete_all(table, [manager.directory.path(c.id) for c in expired])
     table.file_io.sync_directory(manager.directory.directory)  # after a crash none reappears without its files
     return result
-
-
-def _first_after(table: Table, snapshot_id: int) -> int | None:
-    """Return the first snapshot id after another."""
-    return min((i for i in table.snapshots.directory.versions() if i > snapshot_id), default=None)
-
-
-def _all(table: Table, ids: Sequence[int]) -> tuple[int, str]:
-    next_snapshot = table.consumers.min_next_snapshot()
-    if next_snapshot is not None and next_snapshot <= ids[-1]:
-        return next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
-    return ids[-1] + 1, ""
 
 
 def _end(
@@ -276,9 +260,7 @@ def _end(
         end, reason = latest - retention.min + 1, f"the last {retention.min} snapshots and changelogs are retained"
     if ids[0] + retention.limit < end:
         end, reason = ids[0] + retention.limit, f"one run expires at most {retention.limit}"
-    next_snapshot = table.consumers.min_next_snapshot()
-    if next_snapshot is not None and next_snapshot < end:
-        end, reason = next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
+    end, reason = before_consumers(table, end, reason)
     for changelog_id in ids:
         if not latest - retention.max < changelog_id <= end:
             continue
@@ -292,32 +274,20 @@ def _files(
     table: Table, expired: Sequence[Changelog], retained: Sequence[Changelog], earliest_id: int
 ) -> FilesToDelete:
     files = FilesToDelete()
-    with_list = [c for c in expired if c.changelog_manifest_list]
+    lists = sizes_of_lists(expired, changelog=True)
     others = [c for c in expired if not c.changelog_manifest_list]
-    changelog = _entries(table, [c.changelog_manifest_list for c in with_list], (FileKind.ADD,))
+    changelog = references.listed_files(table, lists, [FileKind.ADD])
     # The expiration of the snapshot left the files that it added and deleted to this one, for older changelogs.
-    data = _entries(table, [c.delta_manifest_list for c in others], (FileKind.ADD, FileKind.DELETE))
-    names = pa.concat_arrays([named_files(changelog), named_files(data)])
+    data = references.listed_files(table, [c.delta_manifest_list for c in others])
+    names = pa.concat_arrays([references.named_files(changelog), references.named_files(data)])
     earliest = table.snapshots.get(earliest_id)
-    references, foreign = other_references(table, expired[0].id, earliest.id)
-    references = [reference_of_snapshot(table, earliest), *references]
-    uses = uses_of(table, references, [*retained, *foreign], names)
-    if any(c.changelog_manifest_list in uses.metadata for c in with_list):
+    holders, foreign = references.other_references(table, expired[0].id, earliest.id)
+    holders = [references.reference_of_snapshot(table, earliest), *holders]
+    uses = references.uses_of(table, holders, [*retained, *foreign], names)
+    if not uses.metadata.isdisjoint(lists):
         # A branch was created from the same snapshot and still has it, with this changelog.
-        unused_lists = [c.changelog_manifest_list for c in with_list if c.changelog_manifest_list not in uses.metadata]
-        changelog = _entries(table, unused_lists, (FileKind.ADD,))
-    files.add_files(table, without(changelog, uses), changelog=True)
-    add_unused(table, files, data, uses)
-    lists = {
-        c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in with_list if c.changelog_manifest_list
-    }
-    for c in others:
-        lists |= sizes_of_lists(c)
-    add_manifests(table, files, lists, uses)
+        changelog = references.listed_files(table, lists.keys() - uses.metadata, [FileKind.ADD])
+    files.add_files(table, uses.without(changelog), changelog=True)
+    files.add_unused(table, data, uses)
+    files.add_manifests(table, lists | sizes_of_lists(others), uses)
     return files
-
-
-def _entries(table: Table, lists: Sequence[str | None], kinds: Sequence[FileKind]) -> pa.Table:
-    metas = [m for found in lists_that_are_left(table, lists).values() for m in found]
-    entries = manifests_that_are_left(table, metas)
-    return distinct_files([with_kind(e, kind) for e in entries for kind in kinds])

@@ -22,7 +22,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.used_files import new_rows, with_kind
+from paimon_sql.storage.retention.retained_references import file_names, new_rows, with_kind
 from paimon_sql.storage.table.table import Table
 
 MAX_SNAPSHOTS = 200
@@ -115,16 +115,16 @@ class _Counter:
     """Counts each file once, by name."""
 
     def __init__(self, files: pa.Table) -> None:
-        self._names = [files["file_name"]]
+        self._counted = [files]
 
     def pass_over(self, files: pa.Table) -> pa.Table:
         """Exclude files from counting; return the distinct ones that were not yet counted or excluded."""
-        counted = pa.concat_arrays([c for names in self._names for c in names.chunks] or [pa.array([], pa.string())])
+        counted = file_names(self._counted)
         names = files["file_name"].combine_chunks()
         first = np.unique(names.dictionary_encode().indices.to_numpy(), return_index=True)[1]
         once = files.take(pa.array(first, pa.int64()))
         new = once.filter(pc.invert(pc.is_in(once["file_name"], value_set=counted)))
-        self._names.append(new["file_name"])
+        self._counted.append(new)
         return new
 
     def add(self, files: pa.Table) -> int:
@@ -134,10 +134,8 @@ class _Counter:
 
 
 def _live(table: Table, snapshots: Iterable[Snapshot]) -> pa.Table:
-    def live(snapshot: Snapshot) -> pa.Table:
-        return live_files(table, snapshot).entries.select(_FILES.names)
-
-    return pa.concat_tables([_FILES.empty_table(), *_existing(live, list(snapshots))])
+    found = _existing(lambda s: live_files(table, s).entries.select(_FILES.names), list(snapshots))
+    return pa.concat_tables([_FILES.empty_table(), *found])
 
 
 def _metas(table: Table, lists: Iterable[str | None]) -> list[ManifestFileMeta]:

@@ -103,7 +103,6 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         raise NoSuchSnapshotError(
             f"{table.name}: there is no snapshot {target.id} to roll back to.", name=str(target.id)
         )
-    result = RollbackResult(latest, target.id)
     existing = snapshots.find(target.id)
     if existing is not None and not is_same_commit(existing, target):
         raise CommitConflictError(
@@ -111,11 +110,12 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
             remedy="The tag was created while the table was being rolled back: delete it.",
         )
     tags = [tag.name for tag in table.tags.all() if tag.snapshot.id > target.id]
-    if dry_run:
-        later = _later(table, target)
-        return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
-    if table.version_management is not None:
-        return _roll_back_by_server(table.version_management, table, target, latest, tags)
+    if dry_run or table.version_management is not None:
+        later, changelogs = _later(table, target), _later_changelogs(table, target.id)
+        if table.version_management is not None and not dry_run:
+            _roll_back_by_server(table.version_management, table, target, latest)
+        return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
+    result = RollbackResult(latest, target.id)
     with guard_tag(table, target, f"rollback-to-{target.id}"):
         result.tags += [name for name in tags if table.tags.remove(name)]
         restore_snapshot(table, target)
@@ -185,18 +185,13 @@ def _drop_later(table: Table, target: Snapshot, rewind: Rollback) -> int:
     )
 
 
-def _roll_back_by_server(
-    authority: VersionManagement, table: Table, target: Snapshot, latest: int, tags: list[str]
-) -> RollbackResult:
+def _roll_back_by_server(authority: VersionManagement, table: Table, target: Snapshot, latest: int) -> None:
     """Let the server that manages the table's snapshots drop later ones; an expired target is referred to by tag."""
-    later, changelogs = _later(table, target), _later_changelogs(table, target.id)
     if table.snapshots.exists(target.id):
         authority.roll_back(table.branch, latest, snapshot_id=target.id)
     else:
-        tag = next(t.name for t in table.tags.of_snapshot(target.id))
-        authority.roll_back(table.branch, latest, tag=tag)
+        authority.roll_back(table.branch, latest, tag=next(t.name for t in table.tags.of_snapshot(target.id)))
     publish_quietly(table)
-    return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
 
 
 def _later(table: Table, target: Snapshot) -> list[int]:

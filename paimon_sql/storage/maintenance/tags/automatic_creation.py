@@ -17,18 +17,7 @@ from datetime import datetime, timedelta, tzinfo
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.snapshot import (
-    SINK_PROCESS_TIME_ZONE,
-    SINK_WATERMARK_TIME_ZONE,
-    TAG_AUTOMATIC_COMPLETION,
-    TAG_AUTOMATIC_CREATION,
-    TAG_BATCH_CUSTOMIZED_NAME,
-    TAG_CREATION_DELAY,
-    TAG_CREATION_PERIOD,
-    TAG_CREATION_PERIOD_DURATION,
-    TAG_NUM_RETAINED_MAX,
-    TAG_PERIOD_FORMATTER,
-)
+from paimon_sql.format.options.operations import snapshot as snapshot_options
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
 from paimon_sql.storage.metadata.snapshots import SnapshotView
@@ -69,21 +58,21 @@ class TagPeriod:
         Raises:
             InvalidOptionError: its length is zero, or not longer than the creation delay.
         """
-        given: timedelta | None = options.get(TAG_CREATION_PERIOD_DURATION)
-        kind = options.get(TAG_CREATION_PERIOD)
+        given: timedelta | None = options.get(snapshot_options.TAG_CREATION_PERIOD_DURATION)
+        kind = options.get(snapshot_options.TAG_CREATION_PERIOD)
         length = _LENGTHS[kind] if given is None else given
-        delay: timedelta = options.get(TAG_CREATION_DELAY)
+        delay: timedelta = options.get(snapshot_options.TAG_CREATION_DELAY)
         if length // MILLISECOND < 1:
-            key = TAG_CREATION_PERIOD_DURATION.key
+            key = snapshot_options.TAG_CREATION_PERIOD_DURATION.key
             raise InvalidOptionError(f"The option '{key}' must be positive.", key=key)
         if delay >= length:
-            key = TAG_CREATION_DELAY.key
+            key = snapshot_options.TAG_CREATION_DELAY.key
             raise InvalidOptionError(
                 f"The option '{key}' must be shorter than the period for which a tag is created.",
                 key=key,
-                remedy=f"Shorten it, or choose a longer '{TAG_CREATION_PERIOD.key}'.",
+                remedy=f"Shorten it, or choose a longer '{snapshot_options.TAG_CREATION_PERIOD.key}'.",
             )
-        form = _NAMES[kind][options.get(TAG_PERIOD_FORMATTER)] if given is None else _BY_MINUTE
+        form = _NAMES[kind][options.get(snapshot_options.TAG_PERIOD_FORMATTER)] if given is None else _BY_MINUTE
         return cls(length // MILLISECOND, form, daily=given is None and kind == "daily")
 
     def before(self, wall_millis: int) -> int:
@@ -136,9 +125,6 @@ class TagPlan:
     delete: tuple[str, ...] = ()
 
 
-NOTHING = TagPlan()
-
-
 def plan_automatic_tags(table: Table) -> TagPlan:
     """Plan the automatic tags of a table (Paimon: `TagAutoCreation`).
 
@@ -148,7 +134,7 @@ def plan_automatic_tags(table: Table) -> TagPlan:
     """
     clock = _clock(table)
     if clock is None:
-        return NOTHING
+        return TagPlan()
     period = TagPeriod.of(table.options)
     names = set(table.tags.names())
     times = {name: at for name in names if (at := period.time_of(name)) is not None}
@@ -158,30 +144,32 @@ def plan_automatic_tags(table: Table) -> TagPlan:
 
 def execute_plan(table: Table, plan: TagPlan) -> list[str]:
     """Create the tags of a plan and delete those that exceed the limit; return the names of the new ones."""
-    created = []
     for due in plan.create:
         create_tag(table, due.name, due.snapshot.id, ignore_if_exists=True)
-        created.append(due.name)
     if plan.delete:
         delete_tags(table, plan.delete)
-    return created
+    return [due.name for due in plan.create]
 
 
 def _clock(table: Table) -> Clock | None:
-    mode = table.options.get(TAG_AUTOMATIC_CREATION)
+    mode = table.options.get(snapshot_options.TAG_AUTOMATIC_CREATION)
     if mode == "process-time":
-        name: str | None = table.options.get(SINK_PROCESS_TIME_ZONE)
-        zone = None if name is None else zone_of(name)
+        zone = _process_zone(table)
         return lambda snapshot: wall_millis(snapshot.time_millis, zone)
     if mode == "watermark":
-        watermark_zone = zone_of(table.options.get(SINK_WATERMARK_TIME_ZONE))
-        return lambda snapshot: _watermark(snapshot, watermark_zone)
+        watermark_zone = zone_of(table.options.get(snapshot_options.SINK_WATERMARK_TIME_ZONE))
+
+        def watermark(snapshot: Snapshot) -> int | None:
+            at = snapshot.watermark
+            return None if at is None or at == _NO_WATERMARK else wall_millis(at, watermark_zone)
+
+        return watermark
     return None
 
 
-def _watermark(snapshot: Snapshot, zone: tzinfo) -> int | None:
-    has_watermark = snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
-    return wall_millis(snapshot.watermark or 0, zone) if has_watermark else None
+def _process_zone(table: Table) -> tzinfo | None:
+    name: str | None = table.options.get(snapshot_options.SINK_PROCESS_TIME_ZONE)
+    return None if name is None else zone_of(name)
 
 
 def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
@@ -204,8 +192,8 @@ def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
 
 def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -> Iterator[DueTag]:
     """Yield the tags of past periods; snapshots up to that of the newest automatic tag are skipped."""
-    delay = table.options.get(TAG_CREATION_DELAY) // MILLISECOND
-    completes = table.options.get(TAG_AUTOMATIC_COMPLETION)
+    delay = table.options.get(snapshot_options.TAG_CREATION_DELAY) // MILLISECOND
+    completes = table.options.get(snapshot_options.TAG_AUTOMATIC_COMPLETION)
     following, first = None, 0
     if times:
         newest = max(times, key=lambda name: times[name])
@@ -230,25 +218,21 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
 
 
 def _snapshots_from(table: Table, seen: SnapshotView, first: int) -> Iterator[Snapshot]:
-    earliest = table.snapshots.earliest_id() or 0
+    first = max(first, table.snapshots.earliest_id() or 0)
     for snapshot_id in table.snapshots.directory.versions():
-        if snapshot_id >= max(first, earliest):
-            found = seen.find(snapshot_id)
-            if found is not None:  # otherwise it expired concurrently
-                yield found
+        if snapshot_id >= first and (found := seen.find(snapshot_id)) is not None:  # otherwise it expired concurrently
+            yield found
 
 
 def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tuple[DueTag, ...], tuple[str, ...]]:
     """Return the new tags to create and the old ones to delete under the limit."""
-    max_tags: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
+    max_tags: int | None = table.options.get(snapshot_options.TAG_NUM_RETAINED_MAX)
     excess = 0 if max_tags is None else len(due) + len(names) - max_tags
     if excess <= 0:
         return tuple(due), ()
-    snapshot_ids = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
-    snapshot_ids.update((tag.name, tag.snapshot.id) for tag in due)
-    surplus = set(
-        sorted(snapshot_ids, key=lambda name: (snapshot_ids[name], name))[: len(snapshot_ids) - (max_tags or 0)]
-    )
+    ids = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
+    ids.update((tag.name, tag.snapshot.id) for tag in due)
+    surplus = set(sorted(ids, key=lambda name: (ids[name], name))[: len(ids) - (max_tags or 0)])
     return tuple(tag for tag in due if tag.name not in surplus), tuple(name for name in names if name in surplus)
 
 
@@ -266,19 +250,24 @@ def tag_batch(table: Table) -> str | None:
     Returns:
         The tag's name; None if the table has no such tags.
     """
-    if table.options.get(TAG_AUTOMATIC_CREATION) != "batch" or (latest := table.snapshots.latest()) is None:
+    if (
+        table.options.get(snapshot_options.TAG_AUTOMATIC_CREATION) != "batch"
+        or (latest := table.snapshots.latest()) is None
+    ):
         return None
-    zone_name: str | None = table.options.get(SINK_PROCESS_TIME_ZONE)
-    custom: str | None = table.options.get(TAG_BATCH_CUSTOMIZED_NAME)
-    wall = wall_millis(latest.time_millis, None if zone_name is None else zone_of(zone_name))
+    custom: str | None = table.options.get(snapshot_options.TAG_BATCH_CUSTOMIZED_NAME)
+    wall = wall_millis(latest.time_millis, _process_zone(table))
     name = custom or f"{_PREFIX}{_DAY.name_of(wall or 0)}"
     if table.tags.exists(name):
         replace_tag(table, name)
     else:
         create_tag(table, name, ignore_if_exists=True)
-    max_tags: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
+    max_tags: int | None = table.options.get(snapshot_options.TAG_NUM_RETAINED_MAX)
     if max_tags:
-        custom_names = {name, *(s.options.get(TAG_BATCH_CUSTOMIZED_NAME.key) for s in table.schemas.all())}
+        custom_names = {
+            name,
+            *(s.options.get(snapshot_options.TAG_BATCH_CUSTOMIZED_NAME.key) for s in table.schemas.all()),
+        }
         batch_tags = [t for t in table.tags.all() if t.name in custom_names or _NAME.fullmatch(t.name)]
         batch_tags.sort(key=lambda t: (t.snapshot.id, t.name == name, t.name))
         delete_tags(table, [t.name for t in batch_tags[: max(0, len(batch_tags) - max_tags)]])

@@ -105,10 +105,9 @@ def replace_tag(
     before = table.tags.get(name)
     snapshot, retained = _snapshot(table, snapshot_id), _retained(table, time_retained)
     if dry_run:
-        same = before.snapshot.id == snapshot.id
-        return Tag(snapshot, None, retained), (
-            FilesToDelete() if same else files_of_tag(table, before.snapshot, frozenset({name}))
-        )
+        is_same = before.snapshot.id == snapshot.id
+        freed = FilesToDelete() if is_same else files_of_tag(table, before.snapshot, frozenset({name}))
+        return Tag(snapshot, None, retained), freed
     # A guard tag retains the new snapshot while the old one is still tagged: there is no way back later.
     with guard_tag(table, snapshot, f"{name}-replaced"):
         table.tags.replace(name, snapshot, retained)

@@ -17,7 +17,7 @@ SHORT = 64
 
 
 def fold(values: Numbers, segments: Segments, step: np.ufunc) -> Numbers:
-    """Fold each group strictly from the first value to the last.
+    """Fold each group, floating-point values strictly from the first to the last.
 
     ``reduceat`` may associate floating-point operations differently, which rounds differently.
 
@@ -26,6 +26,9 @@ def fold(values: Numbers, segments: Segments, step: np.ufunc) -> Numbers:
         segments: the groups; the result has one value per non-empty group.
         step: the binary function.
     """
+    if values.dtype.kind != "f":
+        folded: Numbers = step.reduceat(values, segments.starts, dtype=values.dtype)
+        return folded
     lengths = np.diff(segments.starts, append=len(values))
     result = values[segments.starts]
     for group in np.flatnonzero(lengths > SHORT):

@@ -1,4 +1,4 @@
-"""Aggregate functions of a table's columns."""
+"""Registry of aggregate functions by name, and the functions of a table's columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
+from paimon_sql.discovery import by_name
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_AGG_FUNCTION, FIELDS_DEFAULT_AGG_FUNCTION
@@ -13,8 +14,11 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue, LastValue, PrimaryKey
-from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 from paimon_sql.storage.merge.sequence import sequence_fields
+
+FUNCTIONS: dict[str, type[AggregateFunction]] = by_name(
+    "paimon_sql.storage.merge.aggregates.functions", AggregateFunction
+)
 
 
 def aggregation_functions(schema: TableSchema) -> dict[str, AggregateFunction]:

@@ -57,24 +57,18 @@ class Aggregation(reducing.ReducingEngine):
     def merges_all_at_once(self) -> bool:
         return self._removes
 
-    @property
-    def takes_deletes(self) -> bool:
-        return self._removes
-
     def reduce(self, bundle: reducing.Bundle) -> dict[str, pa.Array]:
         retract = is_retract(bundle.kinds)
         newest = bundle.segments.last()
-        kinds = np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8)
-        counted = bundle
+        counts = np.ones(len(bundle.rows), dtype=np.bool_)
         if retract.any() and self.ignores_deletes:
-            rest = reducing.drop_retractions(bundle, ~retract, newest)
-            counted, kinds, retract = rest.bundle, rest.kinds, np.zeros(len(rest.bundle.rows), dtype=np.bool_)
+            counts = ~retract
         elif retract.any() and self._removes:
-            rest = reducing.drop_retractions(bundle, reducing.after(bundle, reducing.removals(bundle)), newest)
-            counted, kinds = rest.bundle, rest.kinds
-            retract = is_retract(counted.kinds) & ~rest.placeholders
+            counts = reducing.after(bundle, reducing.removals(bundle))
+        rest = reducing.drop_retractions(bundle, counts, newest)
+        counted, retract = rest.bundle, rest.retractions
         effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None
-        made = reducing.stamp(bundle, newest, kinds)
+        made = reducing.stamp(bundle, newest, rest.kinds)
         for name in bundle.table.column_names:
             if name not in made:
                 made[name] = self.functions[name].apply(Steps(counted.column(name), counted.segments, effects))
@@ -89,4 +83,4 @@ class Aggregation(reducing.ReducingEngine):
         return first_retraction_error(self.functions)
 
     def split(self, window: Window) -> Iterator[Window]:
-        return reducing.split_behind_deletes(window) if self._removes else super().split(window)
+        return reducing.split_at_deletes(window, alone=False) if self._removes else super().split(window)

@@ -38,10 +38,12 @@ class SequenceGroup:
     """A sequence group: columns that change together, and the columns that order their versions.
 
     Attributes:
+        key: the option that defines it.
         ordering: the sequence columns, in order of significance; null sorts first.
         members: the columns that change.
     """
 
+    key: str
     ordering: tuple[str, ...]
     members: tuple[str, ...]
 
@@ -53,9 +55,10 @@ class SequenceGroup:
 
 def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
     """Return the sequence groups that the table's options define."""
+    option = merge_engine.FIELD_SEQUENCE_GROUP
     return tuple(
-        SequenceGroup(comma_separated(names[0]), comma_separated(text))
-        for names, text in options.matching(merge_engine.FIELD_SEQUENCE_GROUP)
+        SequenceGroup(option.for_name(*names), comma_separated(names[0]), comma_separated(text))
+        for names, text in options.matching(option)
     )
 
 
@@ -102,26 +105,23 @@ class PartialUpdate(reducing.ReducingEngine):
         """A column belongs to at most one sequence group, and key columns to none."""
         if not table.has_key:
             return
-        groups = [
-            (merge_engine.FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(members))
-            for names, members in table.options.matching(merge_engine.FIELD_SEQUENCE_GROUP)
-        ]
+        groups = sequence_groups(table.options)
         owners: dict[str, str] = {}
-        for key, ordering, members in groups:
-            for name in (*ordering, *members):
+        for group in groups:
+            for name in group.columns:
                 if name in table.schema.primary_keys:
-                    yield conflict(key, f"names '{name}' of the primary key, which never changes.")
-            for name in members:
+                    yield conflict(group.key, f"names '{name}' of the primary key, which never changes.")
+            for name in group.members:
                 if name in owners:
-                    yield conflict(key, f"names the column '{name}', which '{owners[name]}' names too.")
-                owners.setdefault(name, key)
-            for name in ordering:
+                    yield conflict(group.key, f"names the column '{name}', which '{owners[name]}' names too.")
+                owners.setdefault(name, group.key)
+            for name in group.ordering:
                 if name in table.columns and isinstance(table.columns[name].type, UNORDERED):
-                    yield conflict(
-                        key, f"orders by '{name}' of type {table.columns[name].type.sql()}, which has no order."
-                    )
-        yield from _functions_in_groups(table, set(owners), {n for _, ordering, _ in groups for n in ordering})
-        yield from _removals(table, {n for _, ordering, _ in groups for n in ordering})
+                    kind = table.columns[name].type.sql()
+                    yield conflict(group.key, f"orders by '{name}' of type {kind}, which has no order.")
+        ordering = {name for group in groups for name in group.ordering}
+        yield from _functions_in_groups(table, set(owners), ordering)
+        yield from _removals(table, ordering)
 
     def __init__(self, schema: TableSchema) -> None:
         super().__init__(schema)
@@ -137,10 +137,6 @@ class PartialUpdate(reducing.ReducingEngine):
     @property
     def merges_all_at_once(self) -> bool:
         return self._removes or bool(self._removing)
-
-    @property
-    def takes_deletes(self) -> bool:
-        return self.merges_all_at_once
 
     def required_columns(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         wanted = dict.fromkeys(columns)
@@ -167,9 +163,9 @@ class PartialUpdate(reducing.ReducingEngine):
         return first_retraction_error(self.functions) if self._groups else _refused()
 
     def split(self, window: Window) -> Iterator[Window]:
-        if self._removing:
-            return reducing.split_around_deletes(window)
-        return reducing.split_behind_deletes(window) if self._removes else super().split(window)
+        if not self.merges_all_at_once:
+            return super().split(window)
+        return reducing.split_at_deletes(window, alone=bool(self._removing))
 
     def _newest(self, bundle: reducing.Bundle) -> Indices:
         """Return the rows whose sequence numbers the merged rows get: the newest that are not ignored."""
@@ -220,14 +216,13 @@ class PartialUpdate(reducing.ReducingEngine):
                 break
             found = np.where(first != NOWHERE, first, found)
             begins[fresh[fresh + 1 < len(begins)] + 1] = True
-        return reducing.drop_retractions(
-            bundle, reducing.after(bundle, found), np.where(found != NOWHERE, found, segments.last())
-        )
+        placeholders = np.where(found != NOWHERE, found, segments.last())
+        return reducing.drop_retractions(bundle, reducing.after(bundle, found), placeholders)
 
     def _with_retractions_alone(self, remaining: reducing.Remaining) -> tuple[reducing.Bundle, RowKinds, Mask]:
         """Replace the rows of keys with nothing but retractions by one retraction of all their values."""
         bundle, kinds = remaining.bundle, remaining.kinds
-        retract = is_retract(bundle.kinds) & ~remaining.placeholders
+        retract = remaining.retractions
         only = ~bundle.segments.any(~retract)
         deleting = bundle.segments.any(bundle.kinds == RowKind.DELETE)
         kinds = np.where(only, np.where(deleting, np.int8(RowKind.DELETE), np.int8(RowKind.UPDATE_BEFORE)), kinds)
@@ -281,35 +276,23 @@ def _functions_in_groups(table: Definition, members: set[str], ordering: set[str
         own = table.options.get(merge_engine.FIELD_AGG_FUNCTION, name)
         outside = name not in members and name not in ordering and name not in table.schema.primary_keys
         if outside and (own or default) not in (None, LastNonNullValue.name):
-            key = (
-                merge_engine.FIELD_AGG_FUNCTION.for_name(name) if own else merge_engine.FIELDS_DEFAULT_AGG_FUNCTION.key
-            )
             yield conflict(
-                key,
+                merge_engine.FIELD_AGG_FUNCTION.for_name(name) if own else merge_engine.FIELDS_DEFAULT_AGG_FUNCTION,
                 f"needs a sequence group for column '{name}': a partial update has no order without one.",
                 f"Set 'fields.<sequence columns>.sequence-group' = '{name}'.",
             )
 
 
 def _removals(table: Definition, ordering: set[str]) -> Iterator[PaimonError]:
-    on_delete = table.is_on(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
-    groups = table.names_of(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    by_delete = merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE
+    by_group = merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
+    on_delete, groups = table.is_on(by_delete), table.names_of(by_group)
     ignored = table.options.key_of(merge_engine.IGNORE_DELETE) if table.is_on(merge_engine.IGNORE_DELETE) else None
-    for option, used in (
-        (merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, on_delete),
-        (merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, bool(groups)),
-    ):
+    for key, used in ((by_delete.key, on_delete), (by_group.key, bool(groups))):
         if used and ignored:
-            yield conflict(option, f"cannot be set where '{ignored}' is true.", "Leave one of them out.")
+            yield conflict(key, f"cannot be set where '{ignored}' is true.", "Leave one of them out.")
     if on_delete and ordering:
-        yield conflict(
-            merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
-            "cannot be true for a table with sequence groups.",
-            f"Use '{merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}'.",
-        )
+        yield conflict(by_delete, "cannot be true for a table with sequence groups.", f"Use '{by_group.key}'.")
     for name in groups:
         if name not in ordering:
-            yield conflict(
-                merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
-                f"names '{name}', which orders no sequence group.",
-            )
+            yield conflict(by_group, f"names '{name}', which orders no sequence group.")

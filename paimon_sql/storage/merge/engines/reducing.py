@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments, combined
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, keeps_values, taken
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, ChoosingFunction, taken
 from paimon_sql.storage.merge.aggregates.of_schema import with_stored_values
 from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive_among, is_retract, live_rows
 from paimon_sql.storage.merge.windows import Window
@@ -70,8 +70,13 @@ class ReducingEngine(MergeEngine):
     def functions(self) -> Mapping[str, AggregateFunction]:
         """The aggregate functions by column, of the columns that have one."""
 
+    @property
+    def takes_deletes(self) -> bool:
+        return self.merges_all_at_once
+
     def keeps_values(self, column: str) -> bool:
-        return keeps_values(self.functions.get(column))
+        function = self.functions.get(column)
+        return function is None or isinstance(function, ChoosingFunction)
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         return with_stored_values(rows, self.functions)
@@ -147,9 +152,9 @@ class Remaining:
     kinds: RowKinds
 
     @property
-    def placeholders(self) -> Mask:
-        """Mask of the placeholder rows."""
-        return self.empty_keys[self.bundle.segments.owners]
+    def retractions(self) -> Mask:
+        """Mask of the retractions; placeholders are none."""
+        return is_retract(self.bundle.kinds) & ~self.empty_keys[self.bundle.segments.owners]
 
 
 def drop_retractions(bundle: Bundle, counts: Mask, placeholders: Indices) -> Remaining:
@@ -178,33 +183,28 @@ def after(bundle: Bundle, positions: Indices) -> Mask:
     return np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
 
 
-def split_behind_deletes(window: Window) -> Iterator[Window]:
+def split_at_deletes(window: Window, *, alone: bool) -> Iterator[Window]:
     """Split a writer's rows in two: up to the last delete of each key, and after it.
 
     Merged into one row, they would no longer delete the older rows in other files.
+
+    Args:
+        window: the rows.
+        alone: whether to split so that each delete is on its own: what it removes depends on older files.
     """
     deletes = window.kinds == RowKind.DELETE
     if not deletes.any():
         yield window
         return
-    last = window.segments.last(deletes)
-    is_after = (np.arange(len(window.order)) > last[window.segments.owners]) & (last != NOWHERE)[window.segments.owners]
-    yield from _parts(window, is_after.astype(np.int64))
-
-
-def split_around_deletes(window: Window) -> Iterator[Window]:
-    """Split a writer's rows so that each delete is on its own: what it removes depends on older files."""
-    deletes = window.kinds == RowKind.DELETE
-    if not deletes.any():
-        yield window
-        return
-    steps = np.zeros(len(deletes), dtype=np.int64)
-    steps[1:] = deletes[1:] | deletes[:-1]
-    steps[window.starts] = 0
-    running = np.cumsum(steps)
-    yield from _parts(window, running - running[window.starts][window.segments.owners])
-
-
-def _parts(window: Window, parts: Indices) -> Iterator[Window]:
+    owners = window.segments.owners
+    if alone:
+        steps = np.zeros(len(deletes), dtype=np.int64)
+        steps[1:] = deletes[1:] | deletes[:-1]
+        steps[window.starts] = 0
+        running = np.cumsum(steps)
+        parts = running - running[window.starts][owners]
+    else:
+        last = window.segments.last(deletes)
+        parts = (np.arange(len(window.order)) > last[owners]) & (last != NOWHERE)[owners]
     for part in range(int(parts.max()) + 1):
         yield window.where(parts == part)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
-from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table import merge_engine
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, RowType
@@ -24,10 +24,10 @@ class _Nested(AggregateFunction):
 
     supported_types = "ARRAY<ROW<..>>"
 
-    def __init__(self, column: DataField, options: TableOptions) -> None:
-        super().__init__(column, options)
-        self._key = comma_separated(options.get(merge_engine.FIELD_NESTED_KEY, column.name))
-        self._nulls = options.get(merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY, column.name)
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """The fields of the nested key."""
+        return comma_separated(self.option(merge_engine.FIELD_NESTED_KEY))
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
@@ -39,11 +39,10 @@ class _Nested(AggregateFunction):
         for option in (merge_engine.FIELD_NESTED_KEY, merge_engine.FIELD_NESTED_SEQUENCE_FIELD):
             names = table.names_of(option, column.name)
             yield from unknown_fields(option.for_name(column.name), names, column.type.element)
+        has_key = table.names_of(merge_engine.FIELD_NESTED_KEY, column.name)
+        needed = merge_engine.FIELD_NESTED_KEY.for_name(column.name)
         for dependent in (merge_engine.FIELD_NESTED_SEQUENCE_FIELD, merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY):
-            if not table.names_of(merge_engine.FIELD_NESTED_KEY, column.name) and table.options.has(
-                dependent, column.name
-            ):
-                needed = merge_engine.FIELD_NESTED_KEY.for_name(column.name)
+            if not has_key and table.options.has(dependent, column.name):
                 yield conflict(dependent.for_name(column.name), f"needs '{needed}'.", f"Set '{needed}' too.")
 
     def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
@@ -51,21 +50,22 @@ class _Nested(AggregateFunction):
         entries = Entries.of(steps)
         elements = steps.values.values
         valid = valid_mask(elements)
-        if self._key and self._nulls != "merge":
+        nulls = self.option(merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY)
+        if self.key and nulls != "merge":
             has_key = np.ones(len(elements), dtype=np.bool_)
-            for child in fields_of(elements, self._key):
+            for child in fields_of(elements, self.key):
                 has_key &= valid_mask(child)
-            if self._nulls == "error" and (valid & ~has_key)[entries.positions].any():
+            if nulls == "error" and (valid & ~has_key)[entries.positions].any():
                 option = merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)
                 raise ConstraintViolationError(
-                    f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
+                    f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self.key)}).",
                     remedy=f"Leave such rows out, or set '{option}' to 'ignore' or 'merge'.",
                 )
             valid = valid & has_key
         counts = valid[entries.positions]
         entries = entries if counts.all() else entries.where(counts)
         # Of equal keys in one array the last counts; `settled` fills in with the first of late rows, hence backwards.
-        return (entries.backwards(steps.lates) if self._key else entries), elements
+        return (entries.backwards(steps.lates) if self.key else entries), elements
 
 
 class NestedUpdate(_Nested):
@@ -78,49 +78,35 @@ class NestedUpdate(_Nested):
     name = "nested_update"
     can_retract = True
 
-    def __init__(self, column: DataField, options: TableOptions) -> None:
-        super().__init__(column, options)
-        self._sequence = comma_separated(options.get(merge_engine.FIELD_NESTED_SEQUENCE_FIELD, column.name))
-        self._limit = options.get(merge_engine.FIELD_COUNT_LIMIT, column.name)
-
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        positions, owners = (
-            self._keyed(steps, entries, elements) if self._key else self._listed(steps, entries, elements)
-        )
+        select = self._keyed if self.key else self._listed
+        positions, owners = select(steps, entries, elements)
         present = steps.segments.any(steps.valid & ~steps.retracts)
-        within = Segments(owners, steps.segments.count).places < self._limit
+        within = Segments(owners, steps.segments.count).places < self.option(merge_engine.FIELD_COUNT_LIMIT)
         return array_of(steps.values.type, owners[within], elements.take(pa.array(positions[within])), present)
 
     def _keyed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
-        codes = identities_of_fields(elements, self._key)[entries.positions]
+        codes = identities_of_fields(elements, self.key)[entries.positions]
         order, groups, owners = sorting.regrouped(entries.segments, codes)
         positions, rows = entries.positions[order], entries.rows[order]
         sets, clears, fills = steps.adds[rows], steps.retracts[rows], steps.lates[rows]
-        if self._sequence:
-            chosen = self._latest(elements, positions, groups, clears, fills)
+        sequence = comma_separated(self.option(merge_engine.FIELD_NESTED_SEQUENCE_FIELD))
+        if sequence:
+            values = [column.take(pa.array(positions)) for column in fields_of(elements, sequence)]
+            chosen = self._latest(values, groups, clears, fills)
         else:
             chosen = sorting.settled(groups, sets, clears, fills)
         found = chosen != NOWHERE
         return positions[chosen[found]], owners[found]
 
-    def _latest(self, elements: pa.Array, positions: Indices, groups: Segments, clears: Mask, fills: Mask) -> Indices:
+    def _latest(self, sequence: Sequence[pa.Array], groups: Segments, clears: Mask, fills: Mask) -> Indices:
         """Return the row of the max sequence after the last retraction; of equal ones the newest, late ones last."""
         numbers = np.arange(len(groups))
         counts = ~clears & (numbers > groups.last(clears)[groups.owners])
-        sequence = [
-            sorting.SortColumn(sorting.comparable(c.take(pa.array(positions))))
-            for c in fields_of(elements, self._sequence)
-        ]
-        age = np.where(fills, -1 - numbers, numbers)
-        order = sorting.sort_order(
-            [
-                sorting.SortColumn(pa.array(groups.owners)),
-                sorting.SortColumn(pa.array(counts.astype(np.int8))),
-                *sequence,
-                sorting.SortColumn(pa.array(age)),
-            ]
-        )
+        age = pa.array(np.where(fills, -1 - numbers, numbers))
+        begin = [pa.array(groups.owners), pa.array(counts.astype(np.int8))]
+        order = sorting.sort_order(list(map(sorting.SortColumn, [*begin, *map(sorting.comparable, sequence), age])))
         last = order[groups.last()]
         return np.where(counts[last], last, NOWHERE)
 
@@ -154,7 +140,7 @@ class NestedPartialUpdate(_Nested):
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        codes = identities_of_fields(elements, self._key)[entries.positions]
+        codes = identities_of_fields(elements, self.key)[entries.positions]
         order, groups, owners = sorting.regrouped(entries.segments, codes)
         rows = elements.take(pa.array(entries.positions[order]))
         adds, lates = steps.adds[entries.rows[order]], steps.lates[entries.rows[order]]

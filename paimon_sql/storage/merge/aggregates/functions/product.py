@@ -36,11 +36,7 @@ class Product(AggregateFunction):
             if steps.effects is not None and steps.retracts.any():
                 products, valid = self._step_by_step(steps, values, None, None)
                 return spread(segments, pa.array(products, kind, mask=~valid))
-            if pa.types.is_floating(kind):
-                products = fold(values, segments, np.multiply)
-            else:
-                products = np.multiply.reduceat(values, segments.starts, dtype=values.dtype)
-        return spread(segments, pa.array(products, kind))
+            return spread(segments, pa.array(fold(values, segments, np.multiply), kind))
 
     def _step_by_step(self, steps: Steps, values: Numbers, unit: int | None, bound: int | None) -> tuple[Numbers, Mask]:
         """Return the products and a mask of valid ones, step by step; ``unit`` and ``bound`` are set for decimals."""

@@ -36,11 +36,7 @@ class Sum(AggregateFunction):
         with np.errstate(all="ignore"):
             if steps.effects is not None:
                 values = np.where(steps.retracts, -values, values)
-            if pa.types.is_floating(kind):
-                sums = arithmetic.fold(values, segments, np.add)
-            else:
-                sums = np.add.reduceat(values, segments.starts, dtype=values.dtype)
-        return arithmetic.spread(segments, pa.array(sums, kind))
+            return arithmetic.spread(segments, pa.array(arithmetic.fold(values, segments, np.add), kind))
 
 
 class Count(Sum):
@@ -60,11 +56,8 @@ class Count(Sum):
 def _decimal_sums(steps: Steps) -> pa.Array:
     kind, segments = steps.values.type, steps.segments
     bound = 10**kind.precision
-    values: arithmetic.Numbers = (
-        arithmetic.unscaled_longs(steps.values)
-        if kind.precision <= arithmetic.LONG_DIGITS
-        else arithmetic.unscaled(steps.values)
-    )
+    fits = kind.precision <= arithmetic.LONG_DIGITS
+    values: arithmetic.Numbers = arithmetic.unscaled_longs(steps.values) if fits else arithmetic.unscaled(steps.values)
     if steps.effects is not None:
         values = np.where(steps.retracts, -values, values)
     # If the sum of absolute values is below the bound, so is every intermediate sum.
