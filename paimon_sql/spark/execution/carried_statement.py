@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, get_args
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
@@ -59,13 +59,17 @@ class Answer:
 
 
 class Runner(ABC, Generic[S]):
-    """Executes statements of the class ``statement``."""
+    """Executes statements of the class ``statement``, which its base names: ``Runner[CreateTag]``."""
 
     statement: type[S]
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        (cls.statement,) = get_args(vars(cls)["__orig_bases__"][0])
+
     @abstractmethod
-    def run(self, statement: S, context: StatementContext) -> Answer:
-        """Execute a statement."""
+    def run(self, statement: S, context: StatementContext) -> Answer | None:
+        """Execute a statement; None for one without a result."""
 
 
 _PLANS = f"{CATALYST}.plans.logical"

@@ -28,4 +28,4 @@ def run_statement(statement: Statement, context: StatementContext) -> Answer:
     runner = runners().get(type(statement))
     if runner is None:
         raise UnsupportedError(f"The statement {type(statement).__name__} is not supported yet.")
-    return runner.run(statement, context)
+    return runner.run(statement, context) or Answer()
