@@ -21,14 +21,7 @@ from paimon_sql.spark.java.connector import Ident, View
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.procedures.procedure import (
-    ExecuteProxy,
-    MissingProcedureProxy,
-    UnboundProxy,
-    load_procedure,
-)
-from paimon_sql.spark.statements import StatementContext
-from paimon_sql.sql.carried_statements import INTERNAL_PROCEDURE
+from paimon_sql.spark.procedures.procedure import load_procedure
 
 
 class Namespaces(CatalogPart):
@@ -206,14 +199,7 @@ class Routines(CatalogPart):
         return Context(self.catalog, database or "default")
 
     def loadProcedure(self, ident: Ident) -> Proxy:
-        if ident.name() == INTERNAL_PROCEDURE:
-            catalogs = self.session_catalogs
-            context = StatementContext(self.session, self.catalog, catalogs.add, catalogs.drop)
-            return UnboundProxy(ExecuteProxy(context))
-        try:
-            return load_procedure(self.session, self.catalog, ident, self.session_catalogs.all)
-        except errors.NotFoundError as error:
-            return MissingProcedureProxy(self.jvm, error)
+        return load_procedure(self.session, self.catalog, ident, self.session_catalogs)
 
     def listProcedures(self, namespace: Sequence[str]) -> Sequence[Ident]:
         return self._idents(namespace, procedures() if list(namespace) == [SYSTEM_DATABASE] else ())

@@ -16,9 +16,10 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options import canonical
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.base import SessionCatalogs, T, host_in
+from paimon_sql.spark.catalog.base import T, host_in
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.conversion.references import unquoted_parts
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs
 from paimon_sql.spark.java.connector import Ident, StringMap
 from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.java.session import ClassicSession

@@ -20,12 +20,12 @@ from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.base import SessionCatalogs
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.ddl.create_table import PROVIDER, members_of
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs
 from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm

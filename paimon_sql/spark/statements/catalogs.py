@@ -15,7 +15,7 @@ class RunCreateCatalog(Runner[CreateCatalog]):
         secrets = secret_store()
         try:
             options = {k: secrets.resolve(v) for k, v in statement.options.items() if k != "type"}
-            added = context.add_catalog(statement.name, options)
+            added = context.session_catalogs.add(statement.name, options)
         finally:
             secrets.release(statement.options.values())
         if not added and not statement.if_not_exists:
@@ -26,7 +26,7 @@ class RunDropCatalog(Runner[DropCatalog]):
     """DROP CATALOG."""
 
     def run(self, statement: DropCatalog, context: StatementContext) -> None:
-        if not context.drop_catalog(statement.name) and not statement.if_exists:
+        if not context.session_catalogs.drop(statement.name) and not statement.if_exists:
             raise NotFoundError(
                 f"Catalog {statement.name} is not a Paimon catalog of this session.", name=statement.name
             )
