@@ -1,4 +1,4 @@
-"""Metadata calls of JDBC: one class per call, which computes the rows of its result; JDBC's types of columns.
+"""Metadata calls of JDBC: one function per call, which computes the rows of its result; JDBC's types of columns.
 
 Spark's own operation returns the rows of its catalog and of temporary views, the listing those of Paimon's catalogs. A
 new call is added to `CALLS`.
@@ -7,10 +7,9 @@ new call is added to `CALLS`.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
@@ -21,136 +20,102 @@ from paimon_sql.sql.text.names import name_sql
 
 Row: TypeAlias = list[str | int | None]
 GivenArgument: TypeAlias = str | list[str] | None
-_SPARK = "org.apache.spark.sql.hive.thriftserver"
-_HIVE = "org.apache.hive.service.cli.operation"
+_SPARK = "org.apache.spark.sql.hive.thriftserver.Spark"
+_HIVE = "org.apache.hive.service.cli.operation."
 _NO_NULLS, _NULLABLE = 0, 1
 
 
-class MetadataCall(ABC):
-    """A metadata call of JDBC.
+Rows: TypeAlias = Callable[[Listing, Sequence[GivenArgument], list[Row]], list[Row]]
+"""Computes all rows of a result, in the order that JDBC specifies.
+
+It takes Paimon's catalogs, the arguments of the call, and the rows of Spark's own operation.
+"""
+
+
+def _catalogs(listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+    """``getCatalogs()``."""
+    return [[name] for name in sorted({*listing.catalogs, SESSION_CATALOG})]
+
+
+def _schemas(listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+    """``getSchemas(catalog, schemaPattern)``."""
+    catalog, database = _text(arguments[0]), NamePattern(_text(arguments[1]))
+    sparks = [(SESSION_CATALOG, str(found)) for found, of in known if _is_sparks(of, listing)]
+    is_requested = catalog in (None, "", SESSION_CATALOG)
+    # If spark_catalog is attached, both return its databases.
+    matching = {name for name in sparks if is_requested and database.matches(name[1])}
+    return [[found, of] for of, found in sorted(matching.union(listing.databases(catalog, database)))]
+
+
+def _tables(listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+    """``getTables(catalog, schemaPattern, tableNamePattern, types)``; Hive's driver never sends the catalog."""
+    catalog, database, name = _text(arguments[0]), *(NamePattern(_text(a)) for a in arguments[1:3])
+    kinds = frozenset(arguments[3] or ()) or _kinds_by_name(database, name)
+    found = listing.relations(catalog, database, name, kinds)
+    own: list[Row] = [[r.catalog, r.database, r.name, r.kind, r.comment, *[None] * 5] for r in found]
+    rows = [*own, *_of_spark(known, listing, catalog, database, name)]
+    return sorted(rows, key=lambda row: [str(row[i] or "") for i in (3, 0, 1, 2)])
+
+
+def _columns(listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+    """``getColumns(catalog, schemaPattern, tableNamePattern, columnNamePattern)``."""
+    catalog, database, name, column = _text(arguments[0]), *(NamePattern(_text(a)) for a in arguments[1:4])
+    found = listing.relations(catalog, database, name, _kinds_by_name(database, name))
+    own = [
+        _column_row(relation, field, position)
+        for relation in found
+        for position, field in enumerate(relation.fields, 1)
+        if column.matches(field.name)
+    ]
+    sparks = _of_spark(known, listing, catalog, database, name)
+    rows = [*own, *(row for row in sparks if column.matches(str(row[3])))]
+    # The sort is stable, so columns remain in their order.
+    return sorted(rows, key=lambda row: [str(row[i] or "") for i in (0, 1, 2)])
+
+
+def _table_types(listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+    """``getTableTypes()``."""
+    return [[kind] for kind in sorted({SYSTEM_TABLE, TABLE, VIEW, *(str(row[0]) for row in known)})]
+
+
+def _primary_keys(listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+    """``getPrimaryKeys(catalog, schema, table)``: names, not patterns; Spark's own catalog has no keys."""
+    rows: list[Row] = [
+        [r.catalog, r.database, r.name, column, position, None]
+        for r in listing.primary_keys(_text(arguments[0]), _text(arguments[1]), _text(arguments[2]) or "")
+        for position, column in enumerate(r.primary_keys, 1)
+    ]
+    return sorted(rows, key=lambda row: str(row[3]))
+
+
+@dataclass(frozen=True)
+class MetadataCall:
+    """A metadata call of JDBC, by its name in the server's protocol.
 
     Attributes:
-        maker: the method of the server's ``OperationManager`` that creates its operation.
-        operation: the class of the server's own operation.
-        of_spark: whether that operation returns rows of Spark's own catalog.
+        rows: computes the result.
+        of_spark: whether the server's own operation returns rows of Spark's own catalog.
     """
 
-    maker: ClassVar[str]
-    operation: ClassVar[str]
-    of_spark: ClassVar[bool] = True
+    name: str
+    rows: Rows
+    of_spark: bool = True
 
-    @abstractmethod
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        """All rows of the result, in the order that JDBC specifies.
-
-        Args:
-            listing: Paimon's catalogs.
-            arguments: the arguments of the call.
-            known: the rows of Spark's own operation.
-        """
+    @property
+    def operation(self) -> str:
+        """The class of the server's own operation."""
+        return f"{_SPARK if self.of_spark else _HIVE}{self.name}Operation"
 
 
-class GetCatalogs(MetadataCall):
-    """``getCatalogs()``."""
-
-    maker = "newGetCatalogsOperation"
-    operation = f"{_SPARK}.SparkGetCatalogsOperation"
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        return [[name] for name in sorted({*listing.catalogs, SESSION_CATALOG})]
-
-
-class GetSchemas(MetadataCall):
-    """``getSchemas(catalog, schemaPattern)``."""
-
-    maker = "newGetSchemasOperation"
-    operation = f"{_SPARK}.SparkGetSchemasOperation"
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        catalog, database = _text(arguments[0]), NamePattern(_text(arguments[1]))
-        sparks = [(SESSION_CATALOG, str(found)) for found, of in known if _is_sparks(of, listing)]
-        is_requested = catalog in (None, "", SESSION_CATALOG)
-        # If spark_catalog is attached, both return its databases.
-        matching = {name for name in sparks if is_requested and database.matches(name[1])}
-        return [[found, of] for of, found in sorted(matching.union(listing.databases(catalog, database)))]
-
-
-class GetTables(MetadataCall):
-    """``getTables(catalog, schemaPattern, tableNamePattern, types)``; Hive's driver never sends the catalog."""
-
-    maker = "newGetTablesOperation"
-    operation = f"{_SPARK}.SparkGetTablesOperation"
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        catalog, database, name = _text(arguments[0]), *(NamePattern(_text(a)) for a in arguments[1:3])
-        kinds = frozenset(arguments[3] or ()) or _kinds_by_name(database, name)
-        found = listing.relations(catalog, database, name, kinds)
-        own: list[Row] = [[r.catalog, r.database, r.name, r.kind, r.comment, *[None] * 5] for r in found]
-        rows = [*own, *_of_spark(known, listing, catalog, database, name)]
-        return sorted(rows, key=lambda row: [str(row[i] or "") for i in (3, 0, 1, 2)])
-
-
-class GetColumns(MetadataCall):
-    """``getColumns(catalog, schemaPattern, tableNamePattern, columnNamePattern)``."""
-
-    maker = "newGetColumnsOperation"
-    operation = f"{_SPARK}.SparkGetColumnsOperation"
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        catalog, database, name, column = _text(arguments[0]), *(NamePattern(_text(a)) for a in arguments[1:4])
-        found = listing.relations(catalog, database, name, _kinds_by_name(database, name))
-        own = [
-            _column_row(relation, field, position)
-            for relation in found
-            for position, field in enumerate(relation.fields, 1)
-            if column.matches(field.name)
-        ]
-        sparks = _of_spark(known, listing, catalog, database, name)
-        rows = [*own, *(row for row in sparks if column.matches(str(row[3])))]
-        # The sort is stable, so columns remain in their order.
-        return sorted(rows, key=lambda row: [str(row[i] or "") for i in (0, 1, 2)])
-
-
-class GetTableTypes(MetadataCall):
-    """``getTableTypes()``."""
-
-    maker = "newGetTableTypesOperation"
-    operation = f"{_SPARK}.SparkGetTableTypesOperation"
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        return [[kind] for kind in sorted({SYSTEM_TABLE, TABLE, VIEW, *(str(row[0]) for row in known)})]
-
-
-class GetPrimaryKeys(MetadataCall):
-    """``getPrimaryKeys(catalog, schema, table)``: names, not patterns; Spark's own catalog has no keys."""
-
-    maker = "newGetPrimaryKeysOperation"
-    operation = f"{_HIVE}.GetPrimaryKeysOperation"
-    of_spark = False
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        rows: list[Row] = [
-            [r.catalog, r.database, r.name, column, position, None]
-            for r in listing.primary_keys(_text(arguments[0]), _text(arguments[1]), _text(arguments[2]) or "")
-            for position, column in enumerate(r.primary_keys, 1)
-        ]
-        return sorted(rows, key=lambda row: str(row[3]))
-
-
-class GetCrossReference(MetadataCall):
-    """``getImportedKeys`` and similar calls: there are no foreign keys, and Hive's operation needs a metastore."""
-
-    maker = "newGetCrossReferenceOperation"
-    operation = f"{_HIVE}.GetCrossReferenceOperation"
-    of_spark = False
-
-    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
-        return []
-
-
-CALLS: tuple[MetadataCall, ...] = (
-    *(GetCatalogs(), GetSchemas(), GetTables(), GetColumns(), GetTableTypes()),
-    *(GetPrimaryKeys(), GetCrossReference()),
+CALLS = (
+    MetadataCall("GetCatalogs", _catalogs),
+    MetadataCall("GetSchemas", _schemas),
+    MetadataCall("GetTables", _tables),
+    MetadataCall("GetColumns", _columns),
+    MetadataCall("GetTableTypes", _table_types),
+    MetadataCall("GetPrimaryKeys", _primary_keys, of_spark=False),
+    # There are no foreign keys, and Hive's operation for getImportedKeys and similar calls needs a metastore.
+    MetadataCall("GetCrossReference", lambda listing, arguments, known: [], of_spark=False),
 )
 
 

@@ -32,7 +32,7 @@ def operation_manager(bridge: Bridge, sessions: JavaObject) -> JavaObject:
         sessions: the ``ConcurrentHashMap`` of the connections' Spark sessions.
     """
     jvm = bridge.jvm
-    makers = {call.maker: partial(_operation, bridge, call) for call in CALLS}
+    makers = {f"new{call.name}Operation": partial(_operation, bridge, call) for call in CALLS}
     manager = subclass_instance(jvm, "org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager", makers)
     # Its constructor looks for this field in the parent of the created class, which for a subclass is the wrong one.
     operations = jvm.java_class(_MANAGER).getDeclaredField("handleToOperation")
