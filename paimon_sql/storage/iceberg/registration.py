@@ -6,7 +6,6 @@ Those that are servers are implemented in the package ``catalog``, which adds th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.iceberg.table_metadata import TableMetadata
@@ -15,8 +14,8 @@ from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.table.table import Table
 
 
-class Registration(Protocol):
-    """Registers a table's Iceberg metadata in a catalog."""
+class Registration:
+    """Registers a table's Iceberg metadata in a catalog; this one in none, where readers find it by its directory."""
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
         """Set the metadata location of the table in the catalog, unless it is set already.
@@ -33,19 +32,9 @@ class Registration(Protocol):
         """Remove the table from the catalog, as it is dropped or renamed."""
 
 
-class NoCatalog:
-    """No catalog: readers find the metadata by directory."""
-
-    def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
-        """Do nothing."""
-
-    def withdraw(self) -> None:
-        """Do nothing."""
-
-
 REGISTRATIONS: dict[str, Callable[[Table], Registration]] = {
-    TABLE_LOCATION: lambda table: NoCatalog(),
-    HADOOP_CATALOG: lambda table: NoCatalog(),
+    TABLE_LOCATION: lambda table: Registration(),
+    HADOOP_CATALOG: lambda table: Registration(),
 }
 """Factories of a table's registration, by ``metadata.iceberg.storage``."""
 

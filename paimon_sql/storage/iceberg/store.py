@@ -126,10 +126,6 @@ class MetadataStore:
         names = {name_of(path) for path in paths}
         self.file_io.delete_many(sorted(self.path(name) for name in names if _OWN.fullmatch(name)))
 
-    def delete_versions(self, versions: Iterable[int]) -> None:
-        """Delete versions of the table metadata."""
-        self.delete([self.version_path(v) for v in versions])
-
     def clear(self) -> None:
         """Delete all metadata files."""
         self.delete(status.name for status in self.file_io.list(self.folder) if not status.is_dir)
