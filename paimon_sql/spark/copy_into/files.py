@@ -9,8 +9,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import IllegalArgumentException
 
 from paimon_sql.errors import InvalidInputError, MissingFileError
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.hadoop_files import check_reachable, hadoop_path_string, hadoop_settings, has_settings
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.statements.copy_into import Value

@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import row_struct
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.files import FileFormat, literal_path
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.hadoop_files import hadoop_path_string
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.copy.load_history import SourceFile

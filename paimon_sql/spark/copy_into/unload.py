@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as f
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.files import FileFormat, Location
 from paimon_sql.spark.execution.carried_statement import StatementContext, is_read_only
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation
 from paimon_sql.sql.text.names import string_sql
