@@ -34,10 +34,8 @@ from paimon_sql.spark.tables.staged_table import ServerReplacedTableProxy, Succe
 from paimon_sql.spark.tables.system_table import CatalogTableProxy, DerivedTableProxy, SystemTableProxy
 from paimon_sql.spark.tables.table_types import PlainFiles, TableWithSnapshots, in_spark
 from paimon_sql.storage.branches.management import with_branch
-from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
-from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -232,21 +230,9 @@ class TableDefinitions(Tables):
         cached_tables.renew(self.session)
 
     def _schema(self, ident: Ident, definition: tuple[object, ...]) -> TableSchema:
-        schema = schema_of_create(
-            self.jvm,
-            definition,
-            named=self._name_options(ident),
-            catalog_options=self.catalog.options,
-            case_sensitive=self.session.case_sensitive,
-            default_provider=self.session.conf.get("spark.sql.sources.default"),
-            standing=self._schema_at if self.catalog.stores_locations else None,
-        )
+        schema = schema_of_create(self.session, self.catalog, definition, self._name_options(ident))
         warn_of_ineffective(self.session, schema.options)
         return schema
-
-    def _schema_at(self, location: str) -> TableSchema | None:
-        """The latest schema of the table at a location; None if there is none."""
-        return SchemaManager(file_io_of(location, self.catalog.options), location.rstrip("/")).latest()
 
     def _create(self, ident: Ident, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
