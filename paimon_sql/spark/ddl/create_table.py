@@ -40,7 +40,7 @@ from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
 from paimon_sql.storage.metadata.schemas import SchemaManager
-from paimon_sql.storage.schema.changes import Context
+from paimon_sql.storage.schema.changes.base import Context
 from paimon_sql.storage.schema.validation import validate_schema
 
 PROVIDER = "paimon"

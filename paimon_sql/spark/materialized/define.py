@@ -45,7 +45,9 @@ from paimon_sql.storage.materialized.definition import (
     new_definition,
     read_freshness,
 )
-from paimon_sql.storage.schema.changes import AddColumn, RemoveOption, SchemaChange, SetOption
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import SchemaChange
+from paimon_sql.storage.schema.changes.options import RemoveOption, SetOption
 
 _PREFIX = "materialized-table."
 _USER_OPTION = MATERIALIZED_TABLE_REFRESH_ON_CREATE.key

@@ -27,7 +27,7 @@ from paimon_sql.spark.row_level.target import refusals
 from paimon_sql.spark.write.merge_schema import NestedFields
 from paimon_sql.sql.statements.rows import Assignment, MergeClause, MergeInto, RowStatement, Update
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.schema.changes import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
 from paimon_sql.storage.table.table import Table
 

@@ -9,7 +9,8 @@ from paimon_sql.spark.execution.carried_statement import Runner, StatementContex
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.alter_table import AddColumns, ColumnChange, ModifyColumns
 from paimon_sql.sql.types import read_type_text
-from paimon_sql.storage.schema.changes import AddColumn, ModifyColumn, Position, SchemaChange
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, ModifyColumn, Position
+from paimon_sql.storage.schema.changes.base import SchemaChange
 
 
 class RunAddColumns(Runner[AddColumns]):
