@@ -17,7 +17,7 @@ from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 from paimon_sql.spark.jvm.proxy import subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.spark.thrift.operations import operation_manager
+from paimon_sql.spark.thrift.calls import operation_manager
 
 PREFIX = "hive."
 """The prefix of the server's options."""
