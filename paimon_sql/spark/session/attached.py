@@ -14,11 +14,7 @@ from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
 from paimon_sql.spark.catalog.base import host_in, identifier_of
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
-from paimon_sql.spark.catalog.session_catalog import (
-    SessionCatalogProxy,
-    is_spark_table,
-    options_of_session_catalog,
-)
+from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, is_spark_table, options_of_session_catalog
 from paimon_sql.spark.java.objects import Field, JavaObject
 from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
 from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm, private_field

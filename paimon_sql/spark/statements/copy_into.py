@@ -38,5 +38,4 @@ class RunCopyIntoLocation(Runner[CopyIntoLocation]):
     """COPY INTO files FROM a table or query; the result has one row."""
 
     def run(self, statement: CopyIntoLocation, context: StatementContext) -> Answer:
-        found = UnloadRun(statement, context).run()
-        return Answer(_UNLOADED, [(found.path, found.files, found.rows)])
+        return Answer(_UNLOADED, [UnloadRun(statement, context).run()])

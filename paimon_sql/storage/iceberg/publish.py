@@ -44,8 +44,13 @@ from paimon_sql.storage.iceberg.manifest_sets import (
     paths_of,
     take_out,
 )
-from paimon_sql.storage.iceberg.registration import registration_of
-from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore, is_published, metadata_folder
+from paimon_sql.storage.iceberg.store import (
+    RETIRE_PENDING,
+    MetadataStore,
+    is_published,
+    metadata_folder,
+    registration_of,
+)
 from paimon_sql.storage.metadata.refs.tags import NamedTag
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.index_files import index_entries
