@@ -27,7 +27,7 @@ from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.statement import (
+from paimon_sql.spark.options import (
     CATALOG_OPTION,
     DATABASE_OPTION,
     STATE_KEYS,

@@ -22,8 +22,16 @@ from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
-from paimon_sql.spark.options.session import session_options, session_zone, warn_of_ineffective, with_session_options
-from paimon_sql.spark.options.statement import as_of, is_write, relation_options, travel_options
+from paimon_sql.spark.options import (
+    as_of,
+    is_write,
+    relation_options,
+    session_options,
+    session_zone,
+    travel_options,
+    warn_of_ineffective,
+    with_session_options,
+)
 from paimon_sql.spark.procedures.procedure import describe_procedures
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import load_changelog

@@ -22,7 +22,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.options.statement import STATE_KEYS
+from paimon_sql.spark.options import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 

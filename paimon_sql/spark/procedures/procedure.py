@@ -28,7 +28,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.options.session import session_zone
+from paimon_sql.spark.options import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.statements import StatementContext, run_statement

@@ -25,7 +25,7 @@ from paimon_sql.spark.jvm.compat import write_by_name
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.statement import write_options
+from paimon_sql.spark.options import write_options
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
 from paimon_sql.spark.rules.optimizer import PlanRule, with_parts

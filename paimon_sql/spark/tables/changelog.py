@@ -17,7 +17,7 @@ from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.statement import read_options, with_read_options
+from paimon_sql.spark.options import read_options, with_read_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down

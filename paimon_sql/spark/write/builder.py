@@ -26,8 +26,7 @@ from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import warn_of_ineffective
-from paimon_sql.spark.options.statement import write_options
+from paimon_sql.spark.options import warn_of_ineffective, write_options
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.spark.write.request import WriteRequest
 from paimon_sql.spark.write.stream_sink import StreamingWriteProxy

@@ -15,7 +15,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.spark.java.objects import Seq
-from paimon_sql.spark.options.session import session_options, with_session_options
+from paimon_sql.spark.options import session_options, with_session_options
 from paimon_sql.spark.tables.base import equal_to_row, has_partition, truncate_table
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.partitions import DropPartitions, RepairPartitions

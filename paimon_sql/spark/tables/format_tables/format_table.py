@@ -29,7 +29,7 @@ from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.statement import read_options
+from paimon_sql.spark.options import read_options
 from paimon_sql.spark.rules.optimizer import ensure_rule
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable, any_of_rows, equal_to_row
