@@ -108,12 +108,8 @@ class PathNames:
         return key
 
 
-def options_in(namespace: Sequence[str]) -> dict[str, str]:
-    """Paimon's options in the namespace of a path's identifier."""
-    return {k: v for k, v in _options(namespace).items() if k != _FILE_SYSTEM}
-
-
 def _options(namespace: Sequence[str]) -> dict[str, str]:
+    """The options in the namespace of a path's identifier."""
     return dict(parse_qsl("&".join(namespace), keep_blank_values=True))
 
 
@@ -167,7 +163,8 @@ class PathCatalogProxy(CatalogProxy):
         return tuple(unquoted_parts(ident.toString()))
 
     def _name_options(self, ident: Ident) -> dict[str, str]:
-        return options_in(unquoted_parts(ident.toString())[:-1])
+        given = _options(unquoted_parts(ident.toString())[:-1])
+        return {k: v for k, v in given.items() if k != _FILE_SYSTEM}
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         refuse_branches_and_system_tables(identifier, "created")

@@ -12,6 +12,7 @@ from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark import options
 from paimon_sql.spark.catalog.base import CatalogPart, T
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
@@ -22,16 +23,6 @@ from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
-from paimon_sql.spark.options import (
-    as_of,
-    is_write,
-    relation_options,
-    session_options,
-    session_zone,
-    travel_options,
-    warn_of_ineffective,
-    with_session_options,
-)
 from paimon_sql.spark.procedures.procedure import describe_procedures
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import load_changelog
@@ -105,24 +96,24 @@ class Tables(CatalogPart):
     def _open(self, identifier: Identifier, ident: Ident, *context: object) -> TableInterface:
         if identifier.database == SYSTEM_DATABASE:
             return self._catalog_table(identifier)
-        found = session_options(self.session, self.catalog.name, identifier)
-        writes = is_write(context)
+        found = options.session_options(self.session, self.catalog.name, identifier)
+        writes = options.is_write(context)
         loaded = self.catalog.authorized_table(identifier)
         if isinstance(loaded, FormatTable):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # raises: a format table has no system tables
-            given = {k: v for k, v in found.items() if k not in TRAVEL_KEYS} | travel_options(self.jvm, context)
+            given = {k: v for k, v in found.items() if k not in TRAVEL_KEYS} | options.travel_options(self.jvm, context)
             return PlainFiles(self.session, under_format_options(loaded, given)).proxy(writes=writes)
-        requested = {**self._name_options(ident), **relation_options(self.jvm, context)}
-        travel = travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
+        requested = {**self._name_options(ident), **options.relation_options(self.jvm, context)}
+        travel = options.travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
         branch = requested.get(BRANCH.key) or found.get(BRANCH.key)
-        newest = with_session_options(with_branch(loaded, branch), found, writes=writes or bool(travel))
+        newest = options.with_session_options(with_branch(loaded, branch), found, writes=writes or bool(travel))
         by_options = not TRAVEL_KEYS.isdisjoint(requested)
-        table = as_of(newest, travel, lambda: session_zone(self.session), for_streams=by_options)
+        table = options.as_of(newest, travel, lambda: options.session_zone(self.session), for_streams=by_options)
         name = identifier.system_table
         if name is None and READ_CHANGELOG.read(requested.get(READ_CHANGELOG.key, "false")):
             name = "audit_log"
@@ -148,7 +139,7 @@ class Tables(CatalogPart):
         try:
             return action()
         except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
-            if context and (is_write(context) or travel_options(self.jvm, context)) and self.viewExists(ident):
+            if (options.is_write(context) or options.travel_options(self.jvm, context)) and self.viewExists(ident):
                 raise errors.UnsupportedError(
                     f"{self.catalog.name}.{ident} is a view: views support neither writes nor time travel.",
                     remedy="Use the tables of its query, which SHOW CREATE TABLE shows.",
@@ -196,7 +187,7 @@ class TableDefinitions(Tables):
     def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
         try:
             requested = schema_changes(self.jvm, changes)
-            warn_of_ineffective(self.session, [change.key for change in requested if isinstance(change, SetOption)])
+            options.warn_of_ineffective(self.session, [c.key for c in requested if isinstance(c, SetOption)])
             identifier, case_sensitive = self._identifier(ident), self.session.case_sensitive
             self._or_no_table(
                 ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=case_sensitive)
@@ -239,7 +230,7 @@ class TableDefinitions(Tables):
 
     def _schema(self, ident: Ident, definition: tuple[object, ...]) -> TableSchema:
         schema = schema_of_create(self.session, self.catalog, definition, self._name_options(ident))
-        warn_of_ineffective(self.session, schema.options)
+        options.warn_of_ineffective(self.session, schema.options)
         return schema
 
     def _create(self, ident: Ident, schema: TableSchema) -> AnyTable:

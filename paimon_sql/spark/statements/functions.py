@@ -36,8 +36,7 @@ class RunCreateFunction(Runner[CreateFunction]):
             if statement.if_not_exists:
                 return
             raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
-        maker = FunctionMaker(context.session, catalog)
-        schema = maker.schema_of(identifier, statement.definition)
+        schema = FunctionMaker(context.session, catalog).schema_of(identifier, statement.definition)
         catalog.create_function(identifier, schema, replace=statement.replace)
 
 
