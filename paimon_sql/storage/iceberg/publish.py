@@ -311,19 +311,8 @@ class Publication:
             operation = "replace" if commit.commit_kind is CommitKind.COMPACT else "overwrite"
         size = before.snapshot.total("files-size")  # missing in those of older versions of Java's connector
         total_size = {} if size is None else {"total-files-size": str(size + _sum(new, "file_size") - removal.size)}
-        state = self._state(
-            commit,
-            [*manifests, *deletes],
-            before.next_row_id,
-            before.snapshot.id,
-            {
-                "operation": operation,
-                **_counts("added", len(new), _sum(new, "row_count"), _sum(new, "file_size")),
-                **_counts("deleted", len(removal.names), removal.rows, removal.size),
-                "changed-partition-count": str(len(pc.unique(seen["partition"]))),
-                **total_size,
-            },
-        )
+        summary = _summary(operation, new, (len(removal.names), removal.rows, removal.size), seen) | total_size
+        state = self._state(commit, [*manifests, *deletes], before.next_row_id, before.snapshot.id, summary)
         self._check_total(state, commit)
         return state
 
@@ -362,14 +351,7 @@ class Publication:
         files = self.visibility.seen(live_files(self.table, commit).entries)
         entries = data_entries(self.table, files, commit.id, self._located)
         manifests = self.writer.write(entries, Content.DATA, commit.id)
-        totals = (len(files), _sum(files, "row_count"), _sum(files, "file_size"))
-        summary = {
-            "operation": "append",
-            **_counts("added", *totals),
-            **_counts("deleted", 0, 0, 0),
-            "changed-partition-count": str(len(pc.unique(files["partition"]))),
-            "total-files-size": str(totals[2]),
-        }
+        summary = _summary("append", files, (0, 0, 0), files) | {"total-files-size": str(_sum(files, "file_size"))}
         first_row_id = 0 if self.newest is None else self.newest.next_row_id or 0
         return self._state(commit, [*manifests, *self._deletions(commit, set())], first_row_id, None, summary)
 
@@ -514,11 +496,14 @@ def _sum(files: pa.Table, column: str) -> int:
     return int(pc.sum(files[column]).as_py() or 0)
 
 
-_NAMES = {
-    "added": ("added-data-files", "added-records", "added-files-size"),
-    "deleted": ("deleted-data-files", "deleted-records", "removed-files-size"),
-}
+_COUNTS = (
+    *("added-data-files", "added-records", "added-files-size"),
+    *("deleted-data-files", "deleted-records", "removed-files-size"),
+)
 
 
-def _counts(what: str, *numbers: int) -> dict[str, str]:
-    return {name: str(number) for name, number in zip(_NAMES[what], numbers, strict=True)}
+def _summary(operation: str, added: pa.Table, deleted: tuple[int, int, int], changed: pa.Table) -> dict[str, str]:
+    """The summary of a commit that adds files, and deletes a number of files, rows and bytes."""
+    numbers = (len(added), _sum(added, "row_count"), _sum(added, "file_size"), *deleted)
+    counts = {name: str(number) for name, number in zip(_COUNTS, numbers, strict=True)}
+    return {"operation": operation, **counts, "changed-partition-count": str(len(pc.unique(changed["partition"])))}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from paimon_sql.errors import InvalidOptionError, PaimonError
-from paimon_sql.format.options import find_option, validate
+from paimon_sql.format.options import validate
 from paimon_sql.format.options.table.data_file import FILE_FORMAT, ORC_COLUMN_ENCODING_DIRECT
 from paimon_sql.format.options.table.format_table import (
     CSV_ESCAPE_CHARACTER,
@@ -67,8 +67,7 @@ def option_columns(table: Definition) -> Iterator[PaimonError]:
 
 def table_kind(table: Definition) -> Iterator[PaimonError]:
     """Tables without snapshots have no primary key."""
-    option = find_option(TYPE.key)
-    if option is not None and table.has_key and table.options.get(TYPE) not in ORDINARY_TYPES:
+    if table.has_key and table.options.get(TYPE) not in ORDINARY_TYPES:
         yield conflict(TYPE, f"'{table.options.get(TYPE)}' has no primary key.", "Leave the primary key out.")
 
 
