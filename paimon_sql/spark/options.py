@@ -136,10 +136,6 @@ def is_of_file_system(key: str) -> bool:
     return key.startswith(_FILE_SYSTEM_PREFIXES)
 
 
-def _locates_table(key: str) -> bool:
-    return is_of_file_system(key) or key.lower() in (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
-
-
 def read_options(jvm: Jvm, options: StringMap | None) -> dict[str, str]:
     """The options in a ``CaseInsensitiveStringMap``, with keys in their original case, without those of Spark.
 
@@ -149,7 +145,8 @@ def read_options(jvm: Jvm, options: StringMap | None) -> dict[str, str]:
         return {}
     given = jvm.strings_map(options.asCaseSensitiveMap())
     if option(given, "path") is not None:
-        given = {k: v for k, v in given.items() if not _locates_table(k)}
+        names = (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
+        given = {k: v for k, v in given.items() if not (is_of_file_system(k) or k.lower() in names)}
     return {k: v for k, v in given.items() if not k.lower().startswith(_SPARK_PREFIXES)}
 
 

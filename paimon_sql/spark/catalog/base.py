@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
-from paimon_sql.errors import NoSuchDatabaseError
+from paimon_sql.errors import NoSuchDatabaseError, PaimonError
 from paimon_sql.spark.connector.interfaces import CatalogInterface
 from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.execution.carried_statement import SessionCatalogs
@@ -74,11 +75,17 @@ class CatalogPart(CatalogInterface, ABC):
         """Raise an exception of Spark's analysis, which every method of a catalog may throw."""
         raise_java(self.jvm.new(f"{CATALYST}.analysis.{kind}Exception", name))
 
-    def _or_no_namespace(self, namespace: Sequence[str], action: Callable[[], T]) -> T:
+    @contextmanager
+    def _analysis_error(self, kind: str, name: object, *errors: type[PaimonError]) -> Iterator[None]:
+        """Raise an exception of Spark's analysis instead of some of our errors."""
         try:
+            yield
+        except errors:
+            self._raise_analysis(kind, name)
+
+    def _or_no_namespace(self, namespace: Sequence[str], action: Callable[[], T]) -> T:
+        with self._analysis_error("NoSuchNamespace", namespace, NoSuchDatabaseError):
             return action()
-        except NoSuchDatabaseError:
-            self._raise_analysis("NoSuchNamespace", namespace)
 
 
 def identifier_of(catalog: CatalogPart, ident: Ident) -> Identifier:

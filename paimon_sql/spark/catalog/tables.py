@@ -220,12 +220,10 @@ class TableDefinitions(Tables):
         old, new = self._identifier(source), self._identifier(target)
         refuse_branches_and_system_tables(old, "renamed")
         refuse_branches_and_system_tables(new, "used as a new name")
-        try:
+        with self._analysis_error("TableAlreadyExists", target, errors.TableExistsError):
             with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
             shown_again(self.catalog, new)
-        except errors.TableExistsError:
-            self._raise_analysis("TableAlreadyExists", target)
         cached_tables.renew(self.session)
 
     def _schema(self, ident: Ident, definition: tuple[object, ...]) -> TableSchema:
@@ -235,12 +233,12 @@ class TableDefinitions(Tables):
 
     def _create(self, ident: Ident, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
-        try:
+
+        def create() -> AnyTable:
             return self.catalog.create_any_table(identifier, self._placed(identifier, schema))
-        except errors.TableExistsError:
-            self._raise_analysis("TableAlreadyExists", ident)
-        except errors.NoSuchDatabaseError:
-            self._raise_analysis("NoSuchNamespace", ident.namespace())
+
+        with self._analysis_error("TableAlreadyExists", ident, errors.TableExistsError):
+            return self._or_no_namespace(ident.namespace(), create)
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of a new table, with a validated location."""

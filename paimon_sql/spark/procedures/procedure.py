@@ -19,7 +19,7 @@ from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_type
-from paimon_sql.spark.execution.carried_statement import SessionCatalogs
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs, StatementContext
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import Ident
@@ -31,7 +31,7 @@ from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.options import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.spark.statements import StatementContext, run_statement
+from paimon_sql.spark.statements import run_statement
 from paimon_sql.sql.carried_statements import INTERNAL_PROCEDURE, decode
 from paimon_sql.system_tables.base import ProcedureInfo
 

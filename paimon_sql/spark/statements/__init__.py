@@ -9,8 +9,6 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.carried_statements import Statement
 
-__all__ = ["Answer", "StatementContext", "run_statement"]
-
 
 @cache
 def runners() -> dict[type[Statement], Runner[Statement]]:
