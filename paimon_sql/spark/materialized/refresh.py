@@ -63,7 +63,7 @@ class SessionRefresher(Refresher):
     def sources(self, identifier: Identifier) -> set[str]:
         table, definition = self._open(identifier)
         with with_settings(self._session, definition.settings):
-            return AnalyzedQuery(self._session, definition.query, table.name).source_names
+            return self._query(table, definition).source_names
 
     def refresh(
         self,
@@ -80,7 +80,7 @@ class SessionRefresher(Refresher):
                 f"{table.name} is kept up to date by {definition.handler}.", remedy="Suspend it in Flink first."
             )
         with with_settings(self._session, definition.settings):
-            result = _Refresh(self._session, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
+            result = _Refresh(self, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
         return replace(result, seconds=round(time.monotonic() - started, 3))
 
     def _open(self, identifier: Identifier) -> tuple[Table, Definition]:
@@ -88,15 +88,18 @@ class SessionRefresher(Refresher):
         table = self._catalog.table(identifier)
         return table, definition_of(table.schema, table.name)
 
+    def _query(self, table: Table, definition: Definition) -> AnalyzedQuery:
+        return AnalyzedQuery(self._session, definition.query, table.name)
+
 
 class _Refresh:
     """The execution of one refresh."""
 
-    def __init__(self, session: JvmSession, table: Table, definition: Definition) -> None:
-        self._session = session
+    def __init__(self, refresher: SessionRefresher, table: Table, definition: Definition) -> None:
+        self._session = refresher._session
         self._table = table
         self._definition = definition
-        self._query = AnalyzedQuery(session, definition.query, table.name)
+        self._query = refresher._query(table, definition)
         self._frame = self._query.rows_of(table.schema, table.name)
         self._base = table.snapshots.latest()
         self._state = last_refresh(table, self._base)
