@@ -21,7 +21,7 @@ from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_suspended
 from paimon_sql.storage.merge.lookup_levels import check_merging
 from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS, object_location
-from paimon_sql.storage.schema.changes import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
 from paimon_sql.storage.schema.changes.format_tables import check_alteration
 from paimon_sql.storage.table.table import Table
 

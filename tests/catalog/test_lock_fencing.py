@@ -22,7 +22,8 @@ from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.schema.changes import SetOption, apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from tests.conftest import Servers
 from tests.storage import core_tables as core

@@ -54,21 +54,18 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.catalog_environment import QueryAuthResult
 from paimon_sql.storage.operations.fast_forward import fast_forward
-from paimon_sql.storage.schema.changes import (
+from paimon_sql.storage.schema.changes.alter_columns import (
     FIRST,
     AddColumn,
     DropColumn,
     Position,
-    RemoveOption,
     RenameColumn,
-    SchemaChange,
-    SetOption,
     UpdateColumnComment,
     UpdateColumnPosition,
-    UpdateColumnType,
-    UpdateComment,
-    apply_changes,
 )
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnType
+from paimon_sql.storage.schema.changes.options import RemoveOption, SetOption, UpdateComment
 from paimon_sql.storage.table.table import Table
 from tests.object_stores import BUCKET
 from tests.rest_server import RestServer

@@ -22,7 +22,8 @@ from paimon_sql.format.schema.types import BigIntType, DataField, IntType, strin
 from paimon_sql.storage.iceberg import publish
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
-from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.servers import Metastore

@@ -12,7 +12,9 @@ from paimon_sql.errors import NoSuchTableError
 from paimon_sql.format.schema.catalog_objects import Definition, FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from tests.rest_server import RestServer
 from tests.storage import core_tables as core
 

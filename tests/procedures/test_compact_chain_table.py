@@ -20,7 +20,8 @@ from paimon_sql.procedures.base import Context
 from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema.changes import SetOption, apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.write.plan import plan_write
 from tests.procedures.rows import rows_of
 from tests.storage import commits

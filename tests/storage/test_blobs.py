@@ -27,7 +27,8 @@ from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.file_io.external.locations import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.row_level.columns import columns_unchanged
-from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import again, insert, live, make_table, overwrite, rows, written

@@ -17,7 +17,9 @@ from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from tests.storage.folder_io import InterruptedFolders, ObjectStoreIO
 from tests.storage.interrupted_io import Crash, InterruptedFileIO

@@ -18,7 +18,9 @@ from paimon_sql.storage.expressions.predicates import And, Comparison, Or, Predi
 from paimon_sql.storage.read.deletion_mask import MaskedSplit, selects
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, DropColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.rescale import rescale
 from tests.storage.chain_tables import make_chain

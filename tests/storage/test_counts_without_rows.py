@@ -43,15 +43,10 @@ from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.metadata_aggregates import metadata_aggregates
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.top_n import TopN
-from paimon_sql.storage.schema.changes import (
-    AddColumn,
-    DropColumn,
-    RenameColumn,
-    SchemaChange,
-    SetOption,
-    UpdateColumnType,
-    apply_changes,
-)
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, DropColumn, RenameColumn
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnType
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write

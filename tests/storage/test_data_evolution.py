@@ -31,7 +31,9 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema.changes import AddColumn, RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, RenameColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnType
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits

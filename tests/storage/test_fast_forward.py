@@ -21,7 +21,8 @@ from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.retention.tags import is_guard
-from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage.folder_io import InterruptedFolders
 from tests.storage.interrupted_io import Crash, InterruptedFileIO

@@ -42,7 +42,9 @@ from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.global_index.entries import global_entries, meta_of
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.schema.changes import RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import RenameColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnType
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal
 from paimon_sql.storage.table.index_files import index_path

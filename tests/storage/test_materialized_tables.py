@@ -25,7 +25,9 @@ from paimon_sql.storage.materialized.definition import (
 )
 from paimon_sql.storage.materialized.refresh import PartitionChoice, RefreshState, is_due, last_refresh
 from paimon_sql.storage.scan.read_state import RowChange, compared, is_tracked, state_of
-from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, DropColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.small_tables import compact, insert, make_table, overwrite

@@ -13,26 +13,21 @@ from paimon_sql.errors import InvalidOptionError, InvalidSchemaError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema, new_schema, parse_schema
 from paimon_sql.format.schema.types import field_ids
-from paimon_sql.storage.schema.changes import (
+from paimon_sql.storage.schema.changes.alter_columns import (
     FIRST,
     LAST,
     AddColumn,
     DropColumn,
-    DropPrimaryKey,
     ModifyColumn,
     Position,
-    RemoveOption,
     RenameColumn,
-    SchemaChange,
-    SetOption,
     UpdateColumnComment,
     UpdateColumnDefaultValue,
-    UpdateColumnNullability,
     UpdateColumnPosition,
-    UpdateColumnType,
-    UpdateComment,
-    apply_changes,
 )
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnNullability, UpdateColumnType
+from paimon_sql.storage.schema.changes.options import DropPrimaryKey, RemoveOption, SetOption, UpdateComment
 
 STRING, INT, BIGINT = t.string_type(), t.IntType(), t.BigIntType()
 PLACES = ("FIRST", "LAST", "AFTER", "BEFORE")

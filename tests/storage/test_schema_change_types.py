@@ -8,7 +8,8 @@ from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import parse_atomic
-from paimon_sql.storage.schema.changes import UpdateColumnNullability, UpdateColumnType, apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnNullability, UpdateColumnType
 
 STRICT = {"disable-explicit-type-casting": "true"}
 

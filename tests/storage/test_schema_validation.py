@@ -10,7 +10,9 @@ import pytest
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, PaimonError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema, new_schema, parse_schema
-from paimon_sql.storage.schema.validation import problems, scan_starts, validate_change, validate_schema
+from paimon_sql.storage.metadata.definition import Definition
+from paimon_sql.storage.schema.validation import problems, validate_change, validate_schema
+from paimon_sql.storage.schema.validation.reading import read_starts
 
 STRING, INT = t.string_type(), t.IntType()
 POINT = t.RowType(True, (t.DataField(0, "x", INT), t.DataField(1, "y", STRING)))
@@ -279,7 +281,7 @@ def test_a_blob_needs_rows_with_ids_and_other_columns() -> None:
     ],
 )
 def test_a_read_has_one_start(options: dict[str, str]) -> None:
-    assert list(scan_starts(options))
+    assert list(read_starts(Definition(table(options))))
     refusal(table(options))
 
 

@@ -16,7 +16,9 @@ from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.expressions.predicates import Comparison
-from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from tests.storage.core_tables import again, insert, make_table, overwrite, rows
 

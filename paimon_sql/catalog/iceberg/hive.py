@@ -22,14 +22,14 @@ from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_URI,
 )
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.iceberg.store import MetadataStore, database_folder
+from paimon_sql.storage.iceberg.store import MetadataStore, Registration, database_folder
 from paimon_sql.storage.table.table import Table
 
 _LOCATION, _PREVIOUS = "metadata_location", "previous_metadata_location"
 _ICEBERG = "ICEBERG"
 
 
-class HiveRegistration:
+class HiveRegistration(Registration):
     """Entries of Hive's metastore with the location of the table's Iceberg metadata.
 
     Paimon: `IcebergHiveMetadataCommitter`.

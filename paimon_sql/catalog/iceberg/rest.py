@@ -14,7 +14,7 @@ from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, Inva
 from paimon_sql.format.iceberg.schemas import IcebergStruct
 from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, MetadataJson, TableMetadata
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
-from paimon_sql.storage.iceberg.store import MetadataStore
+from paimon_sql.storage.iceberg.store import MetadataStore, Registration
 from paimon_sql.storage.table.table import Table
 
 _MISSING, _CONFLICT = 404, 409
@@ -22,7 +22,7 @@ _SECONDS = 60.0
 _HEADERS = "header."
 
 
-class RestRegistration:
+class RestRegistration(Registration):
     """A table in an Iceberg REST catalog, kept equal to the table's Iceberg metadata.
 
     An unknown table is registered by its metadata file. Later the catalog gets updates with the differences. If these

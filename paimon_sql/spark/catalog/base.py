@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn, TypeVar
 
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
-from paimon_sql.errors import NoSuchDatabaseError
+from paimon_sql.errors import NoSuchDatabaseError, PaimonError
 from paimon_sql.spark.connector.interfaces import CatalogInterface
 from paimon_sql.spark.conversion.references import unquoted_parts
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm
@@ -18,19 +20,6 @@ from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.jvm.session import JvmSession
 
 T = TypeVar("T")
-
-
-class SessionCatalogs(Protocol):
-    """The Paimon catalogs of one session, which statements may change."""
-
-    def add(self, name: str, options: dict[str, str]) -> bool:
-        """Add a catalog; False if there is one of that name."""
-
-    def drop(self, name: str) -> bool:
-        """Remove a catalog from the session; False if there is no Paimon catalog of that name."""
-
-    def all(self) -> dict[str, Catalog]:
-        """All Paimon catalogs by name."""
 
 
 def host_in(jvm: Jvm, is_used_outside: Callable[[Identifier], bool] = ALONE.is_used_outside) -> Host:
@@ -86,11 +75,17 @@ class CatalogPart(CatalogInterface, ABC):
         """Raise an exception of Spark's analysis, which every method of a catalog may throw."""
         raise_java(self.jvm.new(f"{CATALYST}.analysis.{kind}Exception", name))
 
-    def _or_no_namespace(self, namespace: Sequence[str], action: Callable[[], T]) -> T:
+    @contextmanager
+    def _analysis_error(self, kind: str, name: object, *errors: type[PaimonError]) -> Iterator[None]:
+        """Raise an exception of Spark's analysis instead of some of our errors."""
         try:
+            yield
+        except errors:
+            self._raise_analysis(kind, name)
+
+    def _or_no_namespace(self, namespace: Sequence[str], action: Callable[[], T]) -> T:
+        with self._analysis_error("NoSuchNamespace", namespace, NoSuchDatabaseError):
             return action()
-        except NoSuchDatabaseError:
-            self._raise_analysis("NoSuchNamespace", namespace)
 
 
 def identifier_of(catalog: CatalogPart, ident: Ident) -> Identifier:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 
 from paimon_sql import errors
 from paimon_sql.catalog.iceberg.tables import database_shown_no_more
@@ -21,14 +23,7 @@ from paimon_sql.spark.java.connector import Ident, View
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.procedures.procedure import (
-    ExecuteProxy,
-    MissingProcedureProxy,
-    UnboundProxy,
-    load_procedure,
-)
-from paimon_sql.spark.statements import StatementContext
-from paimon_sql.sql.carried_statements import INTERNAL_PROCEDURE
+from paimon_sql.spark.procedures.procedure import load_procedure
 
 
 class Namespaces(CatalogPart):
@@ -58,10 +53,8 @@ class Namespaces(CatalogPart):
         given = self.jvm.strings_map(properties)
         if not self.catalog.keeps_owners:
             given.pop("owner", None)
-        try:
+        with self._analysis_error("NamespaceAlreadyExists", namespace, errors.DatabaseExistsError):
             self.catalog.create_database(namespace[0], given)
-        except errors.DatabaseExistsError:
-            self._raise_analysis("NamespaceAlreadyExists", namespace)
 
     def alterNamespace(self, namespace: Sequence[str], changes: Iterable[JavaObject]) -> None:
         given = {str(c.property()): str(c.value()) if hasattr(c, "value") else None for c in changes}
@@ -73,10 +66,8 @@ class Namespaces(CatalogPart):
                 self._or_no_namespace(namespace, lambda: self.catalog.drop_database(namespace[0], True))
             cached_tables.renew(self.session)
             return True
-        try:
+        with self._analysis_error("NonEmptyNamespace", namespace, errors.DatabaseNotEmptyError):
             self._or_no_namespace(namespace, lambda: self.catalog.drop_database(namespace[0], False))
-        except errors.DatabaseNotEmptyError:
-            self._raise_analysis("NonEmptyNamespace", namespace)
         return True
 
     def _databases(self) -> list[str]:
@@ -96,11 +87,10 @@ class Views(CatalogPart):
         return self._idents(namespace, self._or_no_namespace(namespace, lambda: self.catalog.list_views(database)))
 
     def loadView(self, ident: Ident) -> View:
-        try:
+        missing = (errors.NoSuchViewError, errors.NoSuchDatabaseError, errors.InvalidInputError)
+        with self._analysis_error("NoSuchView", ident, *missing):
             identifier = self._identifier(ident)
             view = self.catalog.view(identifier)
-        except (errors.NoSuchViewError, errors.NoSuchDatabaseError, errors.InvalidInputError):
-            self._raise_analysis("NoSuchView", ident)
         return spark_view(self.jvm, view, self.catalog.name, identifier.database)
 
     def viewExists(self, ident: Ident) -> bool:
@@ -131,12 +121,8 @@ class Views(CatalogPart):
         return True
 
     def renameView(self, source: Ident, target: Ident) -> None:
-        try:
+        with self._analysis_error("NoSuchView", source, errors.NoSuchViewError), self._if_taken(target):
             self.catalog.rename_view(self._identifier(source), self._identifier(target))
-        except errors.NoSuchViewError:
-            self._raise_analysis("NoSuchView", source)
-        except (errors.ViewExistsError, errors.TableExistsError):
-            self._raise_analysis("ViewAlreadyExists", target)
 
     def _create_view(self, ident: Ident, view: View, *, replace: bool) -> View:
         identifier = self._identifier(ident)
@@ -149,14 +135,14 @@ class Views(CatalogPart):
                 remedy="Leave it out, and replace the view when the columns of its query change.",
             )
         replaced = self.catalog.view(identifier) if replace and self.catalog.view_exists(identifier) else None
-        try:
+        with self._if_taken(ident):
             schema = view_schema(self.jvm, view, self.catalog.name, replaced)
-            self.catalog.create_view(identifier, schema, replace=replace)
-        except (errors.ViewExistsError, errors.TableExistsError):
-            self._raise_analysis("ViewAlreadyExists", ident)
-        except errors.NoSuchDatabaseError:
-            self._raise_analysis("NoSuchNamespace", ident.namespace())
+            create = partial(self.catalog.create_view, identifier, schema, replace=replace)
+            self._or_no_namespace(ident.namespace(), create)
         return view
+
+    def _if_taken(self, ident: Ident) -> AbstractContextManager[None]:
+        return self._analysis_error("ViewAlreadyExists", ident, errors.ViewExistsError, errors.TableExistsError)
 
 
 class Routines(CatalogPart):
@@ -206,14 +192,7 @@ class Routines(CatalogPart):
         return Context(self.catalog, database or "default")
 
     def loadProcedure(self, ident: Ident) -> Proxy:
-        if ident.name() == INTERNAL_PROCEDURE:
-            catalogs = self.session_catalogs
-            context = StatementContext(self.session, self.catalog, catalogs.add, catalogs.drop)
-            return UnboundProxy(ExecuteProxy(context))
-        try:
-            return load_procedure(self.session, self.catalog, ident, self.session_catalogs.all)
-        except errors.NotFoundError as error:
-            return MissingProcedureProxy(self.jvm, error)
+        return load_procedure(self.session, self.catalog, ident, self.session_catalogs)
 
     def listProcedures(self, namespace: Sequence[str]) -> Sequence[Ident]:
         return self._idents(namespace, procedures() if list(namespace) == [SYSTEM_DATABASE] else ())

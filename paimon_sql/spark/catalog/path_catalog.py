@@ -16,16 +16,17 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options import canonical
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.base import SessionCatalogs, T, host_in
+from paimon_sql.spark.catalog.base import T, host_in
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.conversion.references import unquoted_parts
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs
 from paimon_sql.spark.java.connector import Ident, StringMap
 from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.statement import (
+from paimon_sql.spark.options import (
     CATALOG_OPTION,
     DATABASE_OPTION,
     STATE_KEYS,
@@ -106,12 +107,8 @@ class PathNames:
         return key
 
 
-def options_in(namespace: Sequence[str]) -> dict[str, str]:
-    """Paimon's options in the namespace of a path's identifier."""
-    return {k: v for k, v in _options(namespace).items() if k != _FILE_SYSTEM}
-
-
 def _options(namespace: Sequence[str]) -> dict[str, str]:
+    """The options in the namespace of a path's identifier."""
     return dict(parse_qsl("&".join(namespace), keep_blank_values=True))
 
 
@@ -165,7 +162,8 @@ class PathCatalogProxy(CatalogProxy):
         return tuple(unquoted_parts(ident.toString()))
 
     def _name_options(self, ident: Ident) -> dict[str, str]:
-        return options_in(unquoted_parts(ident.toString())[:-1])
+        given = _options(unquoted_parts(ident.toString())[:-1])
+        return {k: v for k, v in given.items() if k != _FILE_SYSTEM}
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         refuse_branches_and_system_tables(identifier, "created")

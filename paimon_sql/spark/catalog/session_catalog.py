@@ -20,12 +20,12 @@ from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.base import SessionCatalogs
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.ddl.create_table import PROVIDER, members_of
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs
 from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
@@ -45,6 +45,8 @@ _OVERRIDDEN = (
     *("supportedCustomMetrics", "capabilities"),
 )
 """The methods that call Python; all others are Spark's own."""
+_OF_PAIMON_TABLES = ("alterTable", "invalidateTable")
+"""Those that call Python only for Paimon's tables."""
 
 
 def options_of_session_catalog(session: JvmSession, options: dict[str, str]) -> dict[str, str]:
@@ -81,7 +83,12 @@ class SessionCatalogProxy(CatalogProxy):
         """Create the Java object that Spark calls, which delegates to this one."""
 
         def answer(name: str) -> Method:
-            return lambda _, arguments, proceed: getattr(self, name)(*arguments)
+            method = getattr(self, name)
+            if name not in _OF_PAIMON_TABLES:
+                return lambda _, arguments, proceed: method(*arguments)
+            return lambda _, arguments, proceed: (
+                method(*arguments) if self._is_ours(cast(Ident, arguments[0])) else proceed()
+            )
 
         extension = subclass_instance(
             self.jvm, _EXTENSION, {name: answer(name) for name in _OVERRIDDEN}, interfaces=_INTERFACES
@@ -97,11 +104,8 @@ class SessionCatalogProxy(CatalogProxy):
 
     def listNamespaces(self, *parent: Sequence[str]) -> Sequence[Sequence[str]]:
         if parent and len(parent[0]):
-            return self._spark_namespaces(*parent)
+            return cast("Sequence[Sequence[str]]", self.spark_catalog.listNamespaces(*parent))
         return super().listNamespaces(*parent)
-
-    def _spark_namespaces(self, *parent: Sequence[str]) -> Sequence[Sequence[str]]:
-        return cast("Sequence[Sequence[str]]", self.spark_catalog.listNamespaces(*parent))
 
     def loadNamespaceMetadata(self, namespace: Sequence[str]) -> Mapping[str, str]:
         if self.spark_catalog.namespaceExists(namespace):
@@ -133,7 +137,11 @@ class SessionCatalogProxy(CatalogProxy):
             return super().dropNamespace(namespace, cascade)
         if cascade:
             with database_shown_no_more(self.catalog, database):
-                dropped = self._drop_with_tables(namespace)
+                if self.catalog.database_exists(database):
+                    # Drop each Paimon table first: Spark deletes the directory of a database with all files in it.
+                    for table in self.catalog.list_tables(database):
+                        self.catalog.drop_table(Identifier(database, table))
+                dropped = self._drop_in_spark(namespace, True)
             cached_tables.renew(self.session)
             return dropped
         if self._spark_tables(namespace) or self._has_functions(database):
@@ -141,14 +149,6 @@ class SessionCatalogProxy(CatalogProxy):
         if self.catalog.database_exists(database):
             super().dropNamespace(namespace, False)
         return self._drop_in_spark(namespace, False)
-
-    def _drop_with_tables(self, namespace: Sequence[str]) -> bool:
-        database = namespace[0]
-        if self.catalog.database_exists(database):
-            # Drop each Paimon table first: Spark deletes the directory of a database with all files in it.
-            for table in self.catalog.list_tables(database):
-                self.catalog.drop_table(Identifier(database, table))
-        return self._drop_in_spark(namespace, True)
 
     def _drop_in_spark(self, namespace: Sequence[str], cascade: bool) -> bool:
         """Drop the database in Spark's own catalog, and in Paimon's if it remains there."""
@@ -161,7 +161,8 @@ class SessionCatalogProxy(CatalogProxy):
         own = super()._databases()
         for database in own:
             self._register_in_spark(database)
-        return sorted({*own, *(found[0] for found in self._spark_namespaces())})
+        sparks = cast("Sequence[Sequence[str]]", self.spark_catalog.listNamespaces())
+        return sorted({*own, *(found[0] for found in sparks)})
 
     def _database_exists(self, name: str) -> bool:
         if super()._database_exists(name):
@@ -226,15 +227,12 @@ class SessionCatalogProxy(CatalogProxy):
 
     def createTable(self, ident: Ident, *definition: object) -> SchemaTable | JavaObject:
         if not self._is_paimon(definition):
-            return self._create_in_spark(ident, *definition)
+            return self.spark_catalog.createTable(ident, *definition)
         return super().createTable(ident, *definition)
 
     def createTableLike(self, ident: Ident, info: TableInfo, source: object) -> SchemaTable | JavaObject:
         # The dialect carries CREATE TABLE LIKE of Paimon tables, so only ordinary tables get here.
-        return self._create_in_spark(ident, info)
-
-    def _create_in_spark(self, ident: Ident, *definition: object) -> JavaObject:
-        return self.spark_catalog.createTable(ident, *definition)
+        return self.spark_catalog.createTable(ident, info)
 
     def _check_staged(self, ident: Ident, definition: tuple[object, ...]) -> None:
         if not self._is_paimon(definition):
@@ -261,11 +259,6 @@ class SessionCatalogProxy(CatalogProxy):
         if len(namespace) == 1 and self.spark_catalog.namespaceExists(namespace):
             self._ensure_database(namespace[0])
 
-    def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
-        if not self._is_ours(ident):
-            return self.spark_catalog.alterTable(ident, changes)
-        return super().alterTable(ident, changes)
-
     def dropTable(self, ident: Ident) -> bool:
         return super().dropTable(ident) or bool(self.spark_catalog.dropTable(ident))
 
@@ -281,10 +274,6 @@ class SessionCatalogProxy(CatalogProxy):
             self._raise_analysis("TableAlreadyExists", target)
         else:
             self.spark_catalog.renameTable(source, target)
-
-    def invalidateTable(self, ident: Ident) -> None:
-        if not self._is_ours(ident):
-            self.spark_catalog.invalidateTable(ident)
 
     def _is_ours(self, ident: Ident) -> bool:
         try:

@@ -12,6 +12,7 @@ from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark import options
 from paimon_sql.spark.catalog.base import CatalogPart, T
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
@@ -22,8 +23,6 @@ from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
-from paimon_sql.spark.options.session import session_options, session_zone, warn_of_ineffective, with_session_options
-from paimon_sql.spark.options.statement import as_of, is_write, relation_options, travel_options
 from paimon_sql.spark.procedures.procedure import describe_procedures
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import load_changelog
@@ -34,10 +33,8 @@ from paimon_sql.spark.tables.staged_table import ServerReplacedTableProxy, Succe
 from paimon_sql.spark.tables.system_table import CatalogTableProxy, DerivedTableProxy, SystemTableProxy
 from paimon_sql.spark.tables.table_types import PlainFiles, TableWithSnapshots, in_spark
 from paimon_sql.storage.branches.management import with_branch
-from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
-from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -99,24 +96,24 @@ class Tables(CatalogPart):
     def _open(self, identifier: Identifier, ident: Ident, *context: object) -> TableInterface:
         if identifier.database == SYSTEM_DATABASE:
             return self._catalog_table(identifier)
-        found = session_options(self.session, self.catalog.name, identifier)
-        writes = is_write(context)
+        found = options.session_options(self.session, self.catalog.name, identifier)
+        writes = options.is_write(context)
         loaded = self.catalog.authorized_table(identifier)
         if isinstance(loaded, FormatTable):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # raises: a format table has no system tables
-            given = {k: v for k, v in found.items() if k not in TRAVEL_KEYS} | travel_options(self.jvm, context)
+            given = {k: v for k, v in found.items() if k not in TRAVEL_KEYS} | options.travel_options(self.jvm, context)
             return PlainFiles(self.session, under_format_options(loaded, given)).proxy(writes=writes)
-        requested = {**self._name_options(ident), **relation_options(self.jvm, context)}
-        travel = travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
+        requested = {**self._name_options(ident), **options.relation_options(self.jvm, context)}
+        travel = options.travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
         branch = requested.get(BRANCH.key) or found.get(BRANCH.key)
-        newest = with_session_options(with_branch(loaded, branch), found, writes=writes or bool(travel))
+        newest = options.with_session_options(with_branch(loaded, branch), found, writes=writes or bool(travel))
         by_options = not TRAVEL_KEYS.isdisjoint(requested)
-        table = as_of(newest, travel, lambda: session_zone(self.session), for_streams=by_options)
+        table = options.as_of(newest, travel, lambda: options.session_zone(self.session), for_streams=by_options)
         name = identifier.system_table
         if name is None and READ_CHANGELOG.read(requested.get(READ_CHANGELOG.key, "false")):
             name = "audit_log"
@@ -142,7 +139,7 @@ class Tables(CatalogPart):
         try:
             return action()
         except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
-            if context and (is_write(context) or travel_options(self.jvm, context)) and self.viewExists(ident):
+            if (options.is_write(context) or options.travel_options(self.jvm, context)) and self.viewExists(ident):
                 raise errors.UnsupportedError(
                     f"{self.catalog.name}.{ident} is a view: views support neither writes nor time travel.",
                     remedy="Use the tables of its query, which SHOW CREATE TABLE shows.",
@@ -190,7 +187,7 @@ class TableDefinitions(Tables):
     def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
         try:
             requested = schema_changes(self.jvm, changes)
-            warn_of_ineffective(self.session, [change.key for change in requested if isinstance(change, SetOption)])
+            options.warn_of_ineffective(self.session, [c.key for c in requested if isinstance(c, SetOption)])
             identifier, case_sensitive = self._identifier(ident), self.session.case_sensitive
             self._or_no_table(
                 ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=case_sensitive)
@@ -223,39 +220,25 @@ class TableDefinitions(Tables):
         old, new = self._identifier(source), self._identifier(target)
         refuse_branches_and_system_tables(old, "renamed")
         refuse_branches_and_system_tables(new, "used as a new name")
-        try:
+        with self._analysis_error("TableAlreadyExists", target, errors.TableExistsError):
             with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
             shown_again(self.catalog, new)
-        except errors.TableExistsError:
-            self._raise_analysis("TableAlreadyExists", target)
         cached_tables.renew(self.session)
 
     def _schema(self, ident: Ident, definition: tuple[object, ...]) -> TableSchema:
-        schema = schema_of_create(
-            self.jvm,
-            definition,
-            named=self._name_options(ident),
-            catalog_options=self.catalog.options,
-            case_sensitive=self.session.case_sensitive,
-            default_provider=self.session.conf.get("spark.sql.sources.default"),
-            standing=self._schema_at if self.catalog.stores_locations else None,
-        )
-        warn_of_ineffective(self.session, schema.options)
+        schema = schema_of_create(self.session, self.catalog, definition, self._name_options(ident))
+        options.warn_of_ineffective(self.session, schema.options)
         return schema
-
-    def _schema_at(self, location: str) -> TableSchema | None:
-        """The latest schema of the table at a location; None if there is none."""
-        return SchemaManager(file_io_of(location, self.catalog.options), location.rstrip("/")).latest()
 
     def _create(self, ident: Ident, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
-        try:
+
+        def create() -> AnyTable:
             return self.catalog.create_any_table(identifier, self._placed(identifier, schema))
-        except errors.TableExistsError:
-            self._raise_analysis("TableAlreadyExists", ident)
-        except errors.NoSuchDatabaseError:
-            self._raise_analysis("NoSuchNamespace", ident.namespace())
+
+        with self._analysis_error("TableAlreadyExists", ident, errors.TableExistsError):
+            return self._or_no_namespace(ident.namespace(), create)
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of a new table, with a validated location."""

@@ -7,9 +7,8 @@ session registers the bucket and blob functions also as Arrow functions in Pytho
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -49,17 +48,28 @@ from paimon_sql.storage.format_tables.partitions import files_of, partition_colu
 from paimon_sql.storage.scan.layout import ScanLayout
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
+_UTF8 = "org.apache.spark.unsafe.types.UTF8String"
 _DATA_TYPE = "org.apache.spark.sql.types.DataType"
 
 
-class UnboundFunctionProxy(Proxy, ABC):
-    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`)."""
+@dataclass(eq=False)
+class UnboundFunctionProxy(Proxy):
+    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`).
+
+    Attributes:
+        jvm: the JVM.
+        function: the function's name.
+        summary: its usage.
+        example: a statement that calls it.
+        bound: binds it to argument types, which are in Spark's JSON.
+    """
 
     implements = [f"{_FUNCTIONS}.UnboundFunction"]
-
+    jvm: Jvm
     function: str
     summary: str
     example: str
+    bound: Callable[[list[TypeJson]], BoundFunctionProxy]
 
     def toString(self) -> str:
         return self.function
@@ -71,71 +81,60 @@ class UnboundFunctionProxy(Proxy, ABC):
         return self.summary
 
     def bind(self, input_type: StructType) -> BoundFunctionProxy:
-        types = [f["type"] for f in struct_json(input_type)["fields"]]
         try:
-            return self._bound(types)
+            return self.bound([f["type"] for f in struct_json(input_type)["fields"]])
         except PaimonError as error:
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
 
-    @abstractmethod
-    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
-        """The function bound to argument types, which are in Spark's JSON."""
 
 
+@dataclass(eq=False)
 class BoundFunctionProxy(Proxy):
     """A function with known argument types, evaluated on the driver.
 
-    Args:
+    Attributes:
         jvm: the JVM.
-        name: the function's name.
+        function: the function's name.
         types: the argument types in Spark's JSON.
         result_type: the result type in Spark's JSON.
         result: computes the result for an ``InternalRow`` of arguments.
-        nullable: whether the result may be null.
+        null_for_null: whether the result is null if an argument is null; otherwise it is never null.
     """
 
     implements = [f"{_FUNCTIONS}.ScalarFunction"]
-
-    def __init__(
-        self,
-        jvm: Jvm,
-        name: str,
-        types: list[TypeJson],
-        result_type: str,
-        result: Callable[[InternalRow], object],
-        *,
-        nullable: bool = False,
-    ) -> None:
-        super().__init__(jvm)
-        self._name = name
-        self._types = types
-        self._result_type = result_type
-        self._result = result
-        self._nullable = nullable
+    jvm: Jvm
+    function: str
+    types: list[TypeJson]
+    result_type: str
+    result: Callable[[InternalRow], object]
+    null_for_null: bool = False
 
     def toString(self) -> str:
-        return self._name
+        return self.function
 
     def name(self) -> str:
-        return self._name
+        return self.function
 
     def canonicalName(self) -> str:
-        return f"paimon.{self._name}({', '.join(map(json.dumps, self._types))})"
+        return f"paimon.{self.function}({', '.join(map(json.dumps, self.types))})"
 
     def inputTypes(self) -> Sequence[DataType]:
-        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(kind) for kind in self._types])
+        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(kind) for kind in self.types])
 
     def resultType(self) -> DataType:
-        return self.jvm.struct(self._result_type)
+        return self.jvm.struct(self.result_type)
 
     def isResultNullable(self) -> bool:
-        return self._nullable
+        return self.null_for_null
 
     def isDeterministic(self) -> bool:
         return True
 
     def produceResult(self, row: InternalRow) -> object:
-        return self._result(row)
+        if self.null_for_null and any(row.isNullAt(i) for i in range(len(self.types))):
+            return None
+        result = self.result(row)
+        return self.jvm.cls(_UTF8).fromString(result) if isinstance(result, str) else result
 
 
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
@@ -168,6 +167,9 @@ def over_columns(name: str) -> UserDefinedFunction:
         return arrow_udf(lambda paths: _distinct(paths, lambda p: BlobDescriptor(p).encode(), pa.binary()), "binary")
     if name == DESCRIPTOR_TO_STRING:
         return arrow_udf(lambda found: _distinct(found, lambda d: str(decode_descriptor(d)), pa.string()), "string")
+    if name in BUCKET_FUNCTIONS:
+        kind = BUCKET_FUNCTIONS[name]
+        return arrow_udf(lambda n, *keys: bucket_numbers(kind, n, keys, [_type_of(k.type) for k in keys]), "int")
     table, field_id = viewed_column(name)
     return arrow_udf(lambda _, __, rows: views(table, field_id, rows.cast(pa.int64())), "binary")
 
@@ -178,52 +180,64 @@ def _distinct(values: pa.Array, convert: Callable[..., object], kind: pa.DataTyp
     return pa.array([convert(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
 
 
-class BlobFunctionProxy(UnboundFunctionProxy):
+@dataclass(frozen=True)
+class _BlobFunction:
+    """A blob function: its usage, the accepted types of each argument, and its result for a row of them."""
+
+    summary: str
+    example: str
+    arguments: tuple[tuple[str, ...], ...]
+    result_type: str
+    result: Callable[[InternalRow, Callable[[], Context]], object]
+
+
+def _path_to_descriptor(row: InternalRow, context: Callable[[], Context]) -> bytearray:
+    return bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode())
+
+
+def _descriptor_to_string(row: InternalRow, context: Callable[[], Context]) -> str:
+    return str(decode_descriptor(bytes(row.getBinary(0))))
+
+
+def _blob_view(row: InternalRow, context: Callable[[], Context]) -> bytearray:
+    table, column = (row.getUTF8String(i).toString() for i in (0, 1))
+    return bytearray(BlobView(*blob_column(context(), table, column), row.getLong(2)).encode())
+
+
+_BLOB_FUNCTIONS = {
+    PATH_TO_DESCRIPTOR: _BlobFunction(
+        "path_to_descriptor(path): a descriptor that refers to the bytes of a whole file",
+        "INSERT INTO photos VALUES (1, sys.path_to_descriptor('/photos/1.jpg'));",
+        *((("string",),), "binary", _path_to_descriptor),
+    ),
+    DESCRIPTOR_TO_STRING: _BlobFunction(
+        "descriptor_to_string(descriptor): the location of the blob that a descriptor refers to",
+        "SELECT sys.descriptor_to_string(sys.path_to_descriptor('/photos/1.jpg'));",
+        *((("binary",),), "string", _descriptor_to_string),
+    ),
+    BLOB_VIEW: _BlobFunction(
+        "blob_view('db.t', 'column', row_id): a reference to a blob of another table",
+        "INSERT INTO thumbs SELECT id, sys.blob_view('db.photos', 'picture', _ROW_ID) FROM db.photos;",
+        *((("string",), ("string",), _WHOLE_NUMBERS), "binary", _blob_view),
+    ),
+}
+
+
+def _blob_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> UnboundFunctionProxy:
     """A blob function for constant arguments."""
+    function = _BLOB_FUNCTIONS[name]
+    expected = function.arguments
 
-    summaries: ClassVar[dict[str, str]] = {
-        PATH_TO_DESCRIPTOR: "path_to_descriptor(path): a descriptor that refers to the bytes of a whole file",
-        DESCRIPTOR_TO_STRING: "descriptor_to_string(descriptor): the location of the blob that a descriptor refers to",
-        BLOB_VIEW: "blob_view('db.t', 'column', row_id): a reference to a blob of another table",
-    }
-    examples: ClassVar[dict[str, str]] = {
-        PATH_TO_DESCRIPTOR: "INSERT INTO photos VALUES (1, sys.path_to_descriptor('/photos/1.jpg'));",
-        DESCRIPTOR_TO_STRING: "SELECT sys.descriptor_to_string(sys.path_to_descriptor('/photos/1.jpg'));",
-        BLOB_VIEW: "INSERT INTO thumbs SELECT id, sys.blob_view('db.photos', 'picture', _ROW_ID) FROM db.photos;",
-    }
-    arguments: ClassVar[dict[str, tuple[tuple[str, ...], ...]]] = {
-        PATH_TO_DESCRIPTOR: (("string",),),
-        DESCRIPTOR_TO_STRING: (("binary",),),
-        BLOB_VIEW: (("string",), ("string",), _WHOLE_NUMBERS),
-    }
-
-    def __init__(self, jvm: Jvm, name: str, context: Callable[[], Context]) -> None:
-        super().__init__(jvm)
-        self.function = name
-        self.summary = self.summaries[name]
-        self.example = self.examples[name]
-        self._context = context
-
-    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
-        expected = self.arguments[self.function]
+    def bound(types: list[TypeJson]) -> BoundFunctionProxy:
         fits = len(types) == len(expected) and all(t in (*w, "void") for t, w in zip(types, expected, strict=True))
         if not fits:
-            raise InvalidInputError(f"Invalid arguments of {self.function}.", remedy=f"Usage: {self.summary}.")
+            raise InvalidInputError(f"Invalid arguments of {name}.", remedy=f"Usage: {function.summary}.")
         declared: list[TypeJson] = [w[-1] for w in expected]
-        answer = "string" if self.function == DESCRIPTOR_TO_STRING else "binary"
-        return BoundFunctionProxy(self.jvm, self.function, declared, answer, self._result, nullable=True)
+        return BoundFunctionProxy(
+            jvm, name, declared, function.result_type, lambda row: function.result(row, context), null_for_null=True
+        )
 
-    def _result(self, row: InternalRow) -> object:
-        count = len(self.arguments[self.function])
-        if any(row.isNullAt(i) for i in range(count)):
-            return None
-        if self.function == PATH_TO_DESCRIPTOR:
-            return bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode())
-        if self.function == DESCRIPTOR_TO_STRING:
-            shown = str(decode_descriptor(bytes(row.getBinary(0))))
-            return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(shown)
-        table, column = (row.getUTF8String(i).toString() for i in (0, 1))
-        return bytearray(BlobView(*blob_column(self._context(), table, column), row.getLong(2)).encode())
+    return UnboundFunctionProxy(jvm, name, function.summary, function.example, bound)
 
 
 _MAX_PARTITION = "max_pt"
@@ -241,10 +255,10 @@ def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> Unboun
     """
     lowered = name.lower()
     if lowered in BUCKET_FUNCTIONS:
-        return BucketProxy(jvm, lowered)
+        return _bucket_function(jvm, lowered)
     if lowered in BLOB_FUNCTIONS:
-        return BlobFunctionProxy(jvm, lowered, context)
-    return MaxPartitionProxy(jvm, context) if lowered == _MAX_PARTITION else None
+        return _blob_function(jvm, lowered, context)
+    return _max_partition(jvm, context) if lowered == _MAX_PARTITION else None
 
 
 def register_functions(session: SparkSession, names: Iterable[str]) -> None:
@@ -253,17 +267,7 @@ def register_functions(session: SparkSession, names: Iterable[str]) -> None:
         state: SessionState = session._jsparkSession.sessionState()
         identifier = state.sqlParser().parseFunctionIdentifier(session_function(name))
         if not state.catalog().isRegisteredFunction(identifier):
-            function = (
-                arrow_udf(_buckets(BUCKET_FUNCTIONS[name]), "int") if name in BUCKET_FUNCTIONS else over_columns(name)
-            )
-            session.udf.register(session_function(name), function)
-
-
-def _buckets(kind: str) -> Callable[..., pa.Array]:
-    def buckets(counts: pa.Array, *columns: pa.Array) -> pa.Array:
-        return bucket_numbers(kind, counts, columns, [_type_of(c.type) for c in columns])
-
-    return buckets
+            session.udf.register(session_function(name), over_columns(name))
 
 
 def bucket_numbers(kind: str, counts: pa.Array, columns: Sequence[pa.Array], types: Sequence[t.DataType]) -> pa.Array:
@@ -285,9 +289,8 @@ def bucket_numbers(kind: str, counts: pa.Array, columns: Sequence[pa.Array], typ
 
 def _type_of(kind: pa.DataType) -> t.DataType:
     """The Paimon type of the values that Spark passes in an Arrow type."""
-    for data_type in _PLAIN:
-        if arrow_type(data_type) == kind:
-            return data_type
+    if kind in _PLAIN:
+        return _PLAIN[kind]
     if pa.types.is_decimal(kind):
         return t.DecimalType(True, kind.precision, kind.scale)
     if pa.types.is_timestamp(kind):
@@ -297,18 +300,13 @@ def _type_of(kind: pa.DataType) -> t.DataType:
     raise InvalidInputError(f"A column of type {kind} cannot be a bucket key.")
 
 
-_PLAIN = (
-    t.BooleanType(),
-    t.TinyIntType(),
-    t.SmallIntType(),
-    t.IntType(),
-    t.BigIntType(),
-    t.FloatType(),
-    t.DoubleType(),
-    t.DateType(),
-    t.string_type(),
-    t.VarBinaryType(),
-)
+_PLAIN: dict[pa.DataType, t.DataType] = {
+    arrow_type(kind): kind
+    for kind in (
+        *(t.BooleanType(), t.TinyIntType(), t.SmallIntType(), t.IntType(), t.BigIntType()),
+        *(t.FloatType(), t.DoubleType(), t.DateType(), t.string_type(), t.VarBinaryType()),
+    )
+}
 
 
 def largest_partition(table: AnyTable) -> str:
@@ -334,49 +332,42 @@ def largest_partition(table: AnyTable) -> str:
     return str(largest)
 
 
-class BucketProxy(UnboundFunctionProxy):
+def _bucket_function(jvm: Jvm, name: str) -> UnboundFunctionProxy:
     """A bucket function, such as ``bucket(count, column, ..)``."""
 
-    def __init__(self, jvm: Jvm, name: str) -> None:
-        super().__init__(jvm)
-        self.function = name
-        self.summary = f"{name}(count, key, ..): the bucket of the key's values"
-        self.example = f"SELECT sys.{name}(8, 10);"
-
-    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
+    def bound(types: list[TypeJson]) -> BoundFunctionProxy:
         if len(types) < 2 or types[0] not in ("integer", "short", "byte"):
             raise InvalidInputError(
-                f"{self.function} takes a number of buckets and the key's values.",
-                remedy=f"Write sys.{self.function}(8, key).",
+                f"{name} takes a number of buckets and the key's values.", remedy=f"Write sys.{name}(8, key)."
             )
         kinds = [t.string_type() if kind == "void" else paimon_type(kind) for kind in types]
-        kind = BUCKET_FUNCTIONS[self.function]
 
         def result(row: InternalRow) -> int:
             count, *key = row_values(row, kinds)
             columns = [pa.array([v], arrow_type(k)) for v, k in zip(key, kinds[1:], strict=True)]
-            return int(bucket_numbers(kind, pa.array([count], pa.int32()), columns, kinds[1:])[0].as_py())
+            counts = pa.array([count], pa.int32())
+            return int(bucket_numbers(BUCKET_FUNCTIONS[name], counts, columns, kinds[1:])[0].as_py())
 
-        return BoundFunctionProxy(self.jvm, self.function, types, "integer", result)
+        return BoundFunctionProxy(jvm, name, types, "integer", result)
+
+    summary = f"{name}(count, key, ..): the bucket of the key's values"
+    return UnboundFunctionProxy(jvm, name, summary, f"SELECT sys.{name}(8, 10);", bound)
 
 
-class MaxPartitionProxy(UnboundFunctionProxy):
+def _max_partition(jvm: Jvm, context: Callable[[], Context]) -> UnboundFunctionProxy:
     """``max_pt(table)``."""
 
-    function = _MAX_PARTITION
-    summary = "max_pt('db.t'): the largest value of a table's first partition column, among partitions with data"
-    example = "SELECT * FROM db.t WHERE dt = sys.max_pt('db.t');"
-
-    def __init__(self, jvm: Jvm, context: Callable[[], Context]) -> None:
-        super().__init__(jvm)
-        self._context = context
-
-    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
+    def bound(types: list[TypeJson]) -> BoundFunctionProxy:
         if types != ["string"]:
             raise InvalidInputError("max_pt takes a table name as a string.", remedy="Write sys.max_pt('db.t').")
+        return BoundFunctionProxy(
+            jvm,
+            _MAX_PARTITION,
+            types,
+            "string",
+            lambda row: largest_partition(context().any_table(row.getUTF8String(0).toString())),
+        )
 
-        def result(row: InternalRow) -> object:
-            largest = largest_partition(self._context().any_table(row.getUTF8String(0).toString()))
-            return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
-
-        return BoundFunctionProxy(self.jvm, self.function, types, "string", result)
+    summary = "max_pt('db.t'): the largest value of a table's first partition column, among partitions with data"
+    example = "SELECT * FROM db.t WHERE dt = sys.max_pt('db.t');"
+    return UnboundFunctionProxy(jvm, _MAX_PARTITION, summary, example, bound)

@@ -21,7 +21,7 @@ from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import SessionProxy
-from paimon_sql.spark.options.statement import STATE_KEYS
+from paimon_sql.spark.options import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 CATALYST_FILTERS = "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters"

@@ -9,8 +9,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import IllegalArgumentException
 
 from paimon_sql.errors import InvalidInputError, MissingFileError
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.hadoop_files import check_reachable, hadoop_path_string, hadoop_settings, has_settings
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.statements.copy_into import Value
@@ -101,22 +101,21 @@ class Location:
             MissingFileError: the path does not exist.
         """
         matches = self._matcher(pattern)
-        statuses = [s for s in self._list() if s.isFile()]
-        files = [
-            SourceFile(self._with_scheme(s.getPath()), int(s.getLen()), int(s.getModificationTime())) for s in statuses
-        ]
+        if not self.exists():
+            raise MissingFileError(f"There is no file or directory '{self._given}' to copy from.", path=self._given)
+        with one_error(f"'{self._given}' cannot be listed"):
+            statuses: Iterable[JavaObject] = self._file_system.listStatus(self.path)
+        files = (
+            SourceFile(self._with_scheme(s.getPath()), int(s.getLen()), int(s.getModificationTime()))
+            for s in statuses
+            if s.isFile()
+        )
         found = (f for f in files if not f.name.startswith(("_", ".")) and (matches is None or matches(f.name)))
         return sorted(found, key=lambda f: f.name)
 
     def _with_scheme(self, path: JavaObject) -> str:
         text = str(path.toString())
         return text if self.text == self._given else under_scheme(text, scheme_of(self._given))
-
-    def _list(self) -> Iterable[JavaObject]:
-        if self.exists():
-            with one_error(f"'{self._given}' cannot be listed"):
-                return self._file_system.listStatus(self.path)
-        raise MissingFileError(f"There is no file or directory '{self._given}' to copy from.", path=self._given)
 
     def _matcher(self, pattern: str | None) -> Callable[[str], bool] | None:
         if pattern is None:
@@ -150,16 +149,14 @@ class FileFormat:
 
     Args:
         given: the validated options of FILE_FORMAT.
+
+    Attributes:
+        kind: Spark's name of the format.
     """
 
     def __init__(self, given: Mapping[str, Value]) -> None:
         self._given = given
-        self.kind = str(given["TYPE"])
-
-    @property
-    def source(self) -> str:
-        """Spark's name of the format."""
-        return self.kind.lower()
+        self.kind = str(given["TYPE"]).lower()
 
     def options(self) -> dict[str, str]:
         """The options of Spark's reader or writer."""

@@ -18,12 +18,12 @@ from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.spark.conversion.types import default_sql, row_struct
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.files import FileFormat, Location
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.execution.carried_statement import StatementContext
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import session_options
+from paimon_sql.spark.options import session_options
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
 from paimon_sql.sql.text.names import quote_name

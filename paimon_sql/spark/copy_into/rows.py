@@ -10,21 +10,13 @@ from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, DataFrameReader
 from pyspark.sql import functions as f
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    VariantType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType, VariantType
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import row_struct
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.files import FileFormat, literal_path
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.hadoop_files import hadoop_path_string
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.copy.load_history import SourceFile
@@ -107,7 +99,7 @@ class SourceRows:
         *,
         case_sensitive: bool,
     ) -> None:
-        self._reader = reader.format(file_format.source).options(**options)
+        self._reader = reader.format(file_format.kind).options(**options)
         self._format = file_format
         self._paths = [literal_path(hadoop_path_string(file.path)) for file in files]
         self._targets = targets
@@ -117,8 +109,8 @@ class SourceRows:
         self._record = _unused_name("text_of_record", targets)
         self._file = _unused_name("name_of_file", targets)
         self._problem = _unused_name("problem_of_row", targets)
-        with one_error(f"The {file_format.kind} files cannot be read into these columns"):
-            self._read, columns = self._parquet() if file_format.kind == "PARQUET" else self._text()
+        with one_error(f"The {file_format.kind.upper()} files cannot be read into these columns"):
+            self._read, columns = self._parquet() if file_format.kind == "parquet" else self._text()
             self._rows = self._checked(columns)
 
     @property
@@ -169,7 +161,7 @@ class SourceRows:
         schema = StructType()
         for target, wanted in zip(self._targets, self._wanted, strict=True):
             nested = isinstance(wanted, _NESTED)
-            if nested and self._format.kind == "CSV":
+            if nested and self._format.kind == "csv":
                 raise UnsupportedError(
                     f"CSV files cannot hold column {target.name}, which is {target.type.as_nullable().sql()}.",
                     remedy="Copy JSON or Parquet files, or name the other columns: COPY INTO t (a, b) FROM ..",

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as f
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.files import FileFormat, Location
 from paimon_sql.spark.execution.carried_statement import StatementContext, is_read_only
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation
 from paimon_sql.sql.text.names import string_sql
 
 _DDL = f"{EXECUTION}.command.DDLUtils"
 _ROWS = "rows"
-
-
-@dataclass(frozen=True)
-class Unloaded:
-    """The result of an unload: the statement's path, and the numbers of files and rows."""
-
-    path: str
-    files: int
-    rows: int
 
 
 class UnloadRun:
@@ -42,8 +31,8 @@ class UnloadRun:
         self._options = context.catalog.options
         self._format = FileFormat(statement.file_format)
 
-    def run(self) -> Unloaded:
-        """Write the rows.
+    def run(self) -> tuple[str, int, int]:
+        """Write the rows; return the statement's path, and the numbers of files and rows.
 
         Raises:
             AlreadyExistsError: the path exists, and OVERWRITE is not set; nothing was read.
@@ -67,7 +56,7 @@ class UnloadRun:
                 location.remove_empty()
             raise
         files = sum(file.name.startswith("part-") for file in location.files())
-        return Unloaded(statement.path, files, int(counted.get[_ROWS]))
+        return statement.path, files, int(counted.get[_ROWS])
 
     def _refuse_loss(self, location: Location) -> None:
         """Raise if OVERWRITE is not set, or would delete files of a table."""
@@ -94,7 +83,7 @@ class UnloadRun:
 
     def _write(self, rows: DataFrame, location: Location) -> None:
         mode = "overwrite" if self._statement.overwrite else "errorifexists"
-        writer = rows.write.format(self._format.source).options(**location.settings, **self._format.options())
+        writer = rows.write.format(self._format.kind).options(**location.settings, **self._format.options())
         writer.mode(mode).save(location.text)
 
     def _rows(self) -> DataFrame:

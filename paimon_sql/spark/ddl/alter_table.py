@@ -18,8 +18,9 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.storage.materialized.definition import is_materialized
-from paimon_sql.storage.schema import changes as kinds
-from paimon_sql.storage.schema.changes import SchemaChange
+from paimon_sql.storage.schema.changes import alter_columns, column_types, options
+from paimon_sql.storage.schema.changes.alter_columns import FIRST, Position
+from paimon_sql.storage.schema.changes.base import SchemaChange
 
 _COMMENT, _LOCATION = "comment", "location"
 
@@ -41,11 +42,11 @@ def schema_changes(jvm: Jvm, changes: Iterable[JavaObject]) -> list[SchemaChange
             raise UnsupportedError(
                 f"ALTER TABLE: Paimon tables do not support the change {kind}.", remedy=_REMEDIES.get(kind)
             )
-        converted.append(READERS[kind](change))
-    return [
-        replace(c, default=folded(jvm, c.default)) if isinstance(c, kinds.UpdateColumnDefaultValue) and c.default else c
-        for c in converted
-    ]
+        read = READERS[kind](change)
+        if isinstance(read, alter_columns.UpdateColumnDefaultValue) and read.default:
+            read = replace(read, default=folded(jvm, read.default))
+        converted.append(read)
+    return converted
 
 
 def alter_table(
@@ -80,11 +81,11 @@ def change_table(
 
 def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
     if (
-        isinstance(change, kinds.SetOption | kinds.RemoveOption)
+        isinstance(change, options.SetOption | options.RemoveOption)
         and change.key != MATERIALIZED_TABLE_DEFINITION_QUERY.key
     ):
         return
-    if not isinstance(change, kinds.UpdateComment | kinds.UpdateColumnComment):
+    if not isinstance(change, options.UpdateComment | alter_columns.UpdateColumnComment):
         raise UnsupportedError(
             f"{identifier} is a materialized table, whose columns are those of its query.",
             remedy="Use ALTER MATERIALIZED TABLE .. AS to change its query.",
@@ -94,18 +95,18 @@ def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
 def _set_property(change: JavaObject) -> SchemaChange:
     key, value = str(change.property()), str(change.value())
     if key == _LOCATION:
-        return kinds.SetOption(PATH.key, value)
-    return kinds.UpdateComment(value) if key == _COMMENT else kinds.SetOption(key, value)
+        return options.SetOption(PATH.key, value)
+    return options.UpdateComment(value) if key == _COMMENT else options.SetOption(key, value)
 
 
 def _remove_property(change: JavaObject) -> SchemaChange:
     key = str(change.property())
-    return kinds.UpdateComment(None) if key == _COMMENT else kinds.RemoveOption(key)
+    return options.UpdateComment(None) if key == _COMMENT else options.RemoveOption(key)
 
 
 def _add_column(change: JavaObject) -> SchemaChange:
     default = change.defaultValue()
-    return kinds.AddColumn(
+    return alter_columns.AddColumn(
         _path(change),
         paimon_type(type_json(change.dataType()), bool(change.isNullable())),
         _text(change.comment()),
@@ -118,13 +119,13 @@ READERS: dict[str, Callable[[JavaObject], SchemaChange]] = {
     "SetProperty": _set_property,
     "RemoveProperty": _remove_property,
     "AddColumn": _add_column,
-    "RenameColumn": lambda c: kinds.RenameColumn(_path(c), str(c.newName())),
-    "DeleteColumn": lambda c: kinds.DropColumn(_path(c), bool(c.ifExists())),
-    "UpdateColumnType": lambda c: kinds.UpdateColumnType(_path(c), paimon_type(type_json(c.newDataType()))),
-    "UpdateColumnNullability": lambda c: kinds.UpdateColumnNullability(_path(c), bool(c.nullable())),
-    "UpdateColumnComment": lambda c: kinds.UpdateColumnComment(_path(c), _text(c.newComment())),
-    "UpdateColumnPosition": lambda c: kinds.UpdateColumnPosition(_path(c), _position(c.position()) or kinds.FIRST),
-    "UpdateColumnDefaultValue": lambda c: kinds.UpdateColumnDefaultValue(
+    "RenameColumn": lambda c: alter_columns.RenameColumn(_path(c), str(c.newName())),
+    "DeleteColumn": lambda c: alter_columns.DropColumn(_path(c), bool(c.ifExists())),
+    "UpdateColumnType": lambda c: column_types.UpdateColumnType(_path(c), paimon_type(type_json(c.newDataType()))),
+    "UpdateColumnNullability": lambda c: column_types.UpdateColumnNullability(_path(c), bool(c.nullable())),
+    "UpdateColumnComment": lambda c: alter_columns.UpdateColumnComment(_path(c), _text(c.newComment())),
+    "UpdateColumnPosition": lambda c: alter_columns.UpdateColumnPosition(_path(c), _position(c.position()) or FIRST),
+    "UpdateColumnDefaultValue": lambda c: alter_columns.UpdateColumnDefaultValue(
         _path(c), _text(c.newDefaultValue()) or None, is_sql=True
     ),
 }
@@ -145,8 +146,8 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _position(position: JavaObject | None) -> kinds.Position | None:
+def _position(position: JavaObject | None) -> Position | None:
     if position is None:
         return None
     name = position.getClass().getSimpleName()
-    return kinds.Position("AFTER", str(position.column())) if name == "After" else kinds.FIRST
+    return Position("AFTER", str(position.column())) if name == "After" else FIRST

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from py4j.java_collections import JavaArray
 
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.registry import catalog_kind
 from paimon_sql.catalog.table_types import kind_named
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
@@ -31,12 +32,15 @@ from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.java.connector import ConnectorExpression, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.types import take_types
 from paimon_sql.storage.columns.blobs_and_vectors import blobs_and_vectors
 from paimon_sql.storage.columns.defaults import stored_default
+from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
-from paimon_sql.storage.schema.changes import Context
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.schema.changes.base import Context
 from paimon_sql.storage.schema.validation import validate_schema
 
 PROVIDER = "paimon"
@@ -60,14 +64,7 @@ def members_of(definition: tuple[object, ...]) -> Members:
 
 
 def schema_of_create(
-    jvm: Jvm,
-    definition: tuple[object, ...],
-    *,
-    named: Mapping[str, str],
-    catalog_options: Mapping[str, str],
-    case_sensitive: bool,
-    default_provider: str,
-    standing: Callable[[str], TableSchema | None] | None,
+    session: JvmSession, catalog: Catalog, definition: tuple[object, ...], named: Mapping[str, str]
 ) -> TableSchema:
     """Return the validated schema of a ``createTable`` call.
 
@@ -75,35 +72,32 @@ def schema_of_create(
     which the catalog validates.
 
     Args:
-        jvm: the JVM.
+        session: the session. The provider that its ``saveAsTable`` passes by default means a Paimon table unless the
+            option ``type`` is set, as it is for a statement with USING.
+        catalog: the table's catalog; its options ``table-default.*`` are defaults of the statement's options. If it
+            stores locations, a statement without columns means the table at its location.
         definition: a ``TableInfo``, or columns, partition transforms and properties.
         named: properties that are part of the table's name.
-        catalog_options: the catalog's options; ``table-default.*`` are defaults of the statement's options.
-        case_sensitive: whether ``A`` and ``a`` are two columns.
-        default_provider: the provider that ``saveAsTable`` passes by default; it means a Paimon table unless the option
-            ``type`` is set, as it is for a statement with USING.
-        standing: returns the definition of the table at a location, None if there is none; a statement without columns
-            means that table.
 
     Raises:
         InvalidSchemaError: a column, key or partition is invalid.
         InvalidOptionError: an option does not exist, has an invalid value, or contradicts another.
         UnsupportedError: USING names an unknown provider.
     """
-    columns, partitions, properties = members_of(definition)
+    jvm, (columns, partitions, properties) = session.jvm, members_of(definition)
     struct = columns_json(jvm, columns)
     given = {**named, **jvm.strings_map(properties)}
-    if given.get("provider") == default_provider and TYPE.key not in given:
+    if given.get("provider") == session.conf.get("spark.sql.sources.default") and TYPE.key not in given:
         given.pop("provider", None)
     location = given.get("location") or given.get(PATH.key)
-    if location and standing is not None and not struct["fields"] and not _kind_of(given.get("provider")):
-        return _existing_definition(standing(location), location, _table_options(given, catalog_options))
+    if location and catalog.stores_locations and not struct["fields"] and not _kind_of(given.get("provider")):
+        return _existing_definition(catalog, location, _table_options(given, catalog.options))
     schema = build_schema(
         _with_literal_defaults(jvm, struct),
         [_partition_column(p) for p in partitions],
         given,
-        catalog_options=catalog_options,
-        case_sensitive=case_sensitive,
+        catalog_options=catalog.options,
+        case_sensitive=session.case_sensitive,
     )
     if is_materialized(schema):
         raise UnsupportedError(
@@ -112,12 +106,13 @@ def schema_of_create(
     return schema
 
 
-def _existing_definition(found: TableSchema | None, location: str, options: Mapping[str, str]) -> TableSchema:
+def _existing_definition(catalog: Catalog, location: str, options: Mapping[str, str]) -> TableSchema:
     """The definition of the table at a location, with the statement's options.
 
     Raises:
         InvalidSchemaError: there is no table.
     """
+    found = SchemaManager(file_io_of(location, catalog.options), location.rstrip("/")).latest()
     if found is None:
         raise InvalidSchemaError(f"There is no table in {location}, and a new table requires at least one column.")
     return replace(found, id=0, options={**canonical(options), PATH.key: location})
@@ -212,17 +207,10 @@ def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType]
     Raises:
         InvalidSchemaError: a type is given for a column that does not exist.
     """
-    columns = []
-    unused = set(exact)
-    for field in fields:
-        name = context.find(field.name, exact)
-        if name is not None:
-            unused.discard(name)
-            field = replace(field, type=exact[name].as_nullable(field.type.nullable))
-        columns.append(field)
-    for name in unused:
-        raise InvalidSchemaError(f"A type is specified for '{name}', which is not a column.")
-    return columns
+    named = [(field, context.find(field.name, exact)) for field in fields]
+    for unused in exact.keys() - {name for _, name in named}:
+        raise InvalidSchemaError(f"A type is specified for '{unused}', which is not a column.")
+    return [f if name is None else replace(f, type=exact[name].as_nullable(f.type.nullable)) for f, name in named]
 
 
 def _with_literal_defaults(jvm: Jvm, struct: StructJson) -> StructJson:

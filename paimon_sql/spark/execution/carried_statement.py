@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, get_args
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
@@ -22,17 +22,26 @@ from paimon_sql.storage.table.table import Table
 S = TypeVar("S", bound=Statement)
 
 
+class SessionCatalogs(Protocol):
+    """The Paimon catalogs of one session, which statements may change."""
+
+    def add(self, name: str, options: dict[str, str]) -> bool:
+        """Add a catalog; False if there is one of that name."""
+
+    def drop(self, name: str) -> bool:
+        """Remove a catalog from the session; False if there is no Paimon catalog of that name."""
+
+    def all(self) -> dict[str, Catalog]:
+        """All Paimon catalogs by name."""
+
+
 @dataclass(frozen=True)
 class StatementContext:
-    """The context of a statement: the session, and the catalog whose CALL carries it.
-
-    ``add_catalog`` and ``drop_catalog`` change the session's catalogs and return whether they did.
-    """
+    """The context of a statement: the session with its catalogs, and the catalog whose CALL carries it."""
 
     session: JvmSession
     catalog: Catalog
-    add_catalog: Callable[[str, dict[str, str]], bool]
-    drop_catalog: Callable[[str], bool]
+    session_catalogs: SessionCatalogs
 
     def identifier(self, name: TableName) -> Identifier:
         """A table's full name as an identifier of the catalog."""
@@ -59,13 +68,17 @@ class Answer:
 
 
 class Runner(ABC, Generic[S]):
-    """Executes statements of the class ``statement``."""
+    """Executes statements of the class ``statement``, which its base names: ``Runner[CreateTag]``."""
 
     statement: type[S]
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        (cls.statement,) = get_args(vars(cls)["__orig_bases__"][0])
+
     @abstractmethod
-    def run(self, statement: S, context: StatementContext) -> Answer:
-        """Execute a statement."""
+    def run(self, statement: S, context: StatementContext) -> Answer | None:
+        """Execute a statement; None for one without a result."""
 
 
 _PLANS = f"{CATALYST}.plans.logical"

@@ -3,20 +3,25 @@
 Java code calls Python, which may raise a `PaimonError`. The JVM rethrows it as a Java exception, perhaps wrapped in
 others, and the Python code that called the JVM gets an exception of Spark or Py4J. `record_crossing` maps the Java
 exception to the error; of an error of a Python worker only the message crosses.
+
+A carried statement must not throw Spark's checked exceptions, and the exception of a task is a cause of its job's:
+`one_error` converts both.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.cache import Cache
-from paimon_sql.errors import PaimonError
+from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.process import share
 from paimon_sql.spark.java.objects import Throwable
 
@@ -24,6 +29,7 @@ _MAX_ERRORS = 128
 _WORKER_EXCEPTION = "org.apache.spark.api.python.PythonException"
 _PACKAGE = "paimon_sql."
 _STATE = " SQLSTATE: "
+_RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 
 
 _crossed = share(lambda: Cache[tuple[int, str], PaimonError](_MAX_ERRORS))
@@ -65,6 +71,33 @@ def thrown_by(raised: BaseException | None) -> Throwable | None:
     elif isinstance(raised, CapturedException):
         thrown = raised._origin
     return thrown
+
+
+@contextmanager
+def one_error(doing: str) -> Iterator[None]:
+    """Raise the cause of a Java exception as one error of ours.
+
+    Args:
+        doing: the beginning of the message: what failed.
+
+    Raises:
+        PaimonError: our Python code, called by Java, raised it; the error is unchanged.
+        InvalidInputError: Java threw any other exception.
+    """
+    try:
+        yield
+    except (Py4JJavaError, CapturedException) as error:
+        if (ours := paimon_error_of(error)) is not None:
+            raise ours from None
+        raise InvalidInputError(f"{doing}: {_root_message(thrown_by(error), str(error))}") from None
+
+
+def _root_message(thrown: Throwable | None, default: str) -> str:
+    """The first line of the root cause's message, without the plan that follows an analysis error."""
+    while thrown is not None and (cause := thrown.getCause()) is not None:
+        thrown = cause
+    text = default if thrown is None else thrown.getMessage() or thrown.getClass().getSimpleName()
+    return _RAISED.sub("", str(text).strip().split(";\n", 1)[0].split("\n", 1)[0].strip())
 
 
 def _causes(raised: BaseException | None) -> Iterator[Throwable]:

@@ -27,10 +27,10 @@ from paimon_sql.format.options.table.table import PRIMARY_KEY, TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import FieldJson, paimon_fields, struct_of
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.ddl.alter_table import change_table
 from paimon_sql.spark.ddl.create_table import build_schema
 from paimon_sql.spark.execution.carried_statement import StatementContext, is_read_only
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.materialized.query import AnalyzedQuery, QualifiedNames
 from paimon_sql.spark.materialized.refresh import Periods, SessionRefresher, stored_settings, with_settings
 from paimon_sql.spark.tables.placement import with_location
@@ -45,7 +45,9 @@ from paimon_sql.storage.materialized.definition import (
     new_definition,
     read_freshness,
 )
-from paimon_sql.storage.schema.changes import AddColumn, RemoveOption, SchemaChange, SetOption
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
+from paimon_sql.storage.schema.changes.base import SchemaChange
+from paimon_sql.storage.schema.changes.options import RemoveOption, SetOption
 
 _PREFIX = "materialized-table."
 _USER_OPTION = MATERIALIZED_TABLE_REFRESH_ON_CREATE.key

@@ -21,9 +21,9 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.types import row_struct
-from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.gateway import CATALYST, private_field
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession

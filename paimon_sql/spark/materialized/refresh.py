@@ -22,10 +22,10 @@ from paimon_sql.format.schema.types import CharType, VarCharType
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refresher, RefreshResult
 from paimon_sql.spark.conversion.types import row_struct
-from paimon_sql.spark.copy_into.failures import one_error
+from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.materialized.query import AnalyzedQuery
-from paimon_sql.spark.options.session import session_zone
+from paimon_sql.spark.options import session_zone
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.text.names import quote_name

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -13,12 +12,13 @@ from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.records import to_arrow
-from paimon_sql.format.schema.types import DataType
+from paimon_sql.format.schema.types import DataField, DataType, string_type
 from paimon_sql.procedures import Procedure, procedures, run
 from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_type
+from paimon_sql.spark.execution.carried_statement import SessionCatalogs, StatementContext
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import Ident
@@ -27,10 +27,10 @@ from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.options.session import session_zone
+from paimon_sql.spark.options import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.spark.statements import StatementContext, run_statement
+from paimon_sql.spark.statements import run_statement
 from paimon_sql.sql.carried_statements import INTERNAL_PROCEDURE, decode
 from paimon_sql.system_tables.base import ProcedureInfo
 
@@ -38,8 +38,8 @@ RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the result columns of Apache Paimon's own connector."""
 
 
-Catalogs = Callable[[], Mapping[str, Catalog]]
-"""The Paimon catalogs of the session, by name."""
+_PARAMETER = f"{CATALOG}.procedures.ProcedureParameter"
+_CARRIED = Argument("statement", string_type(), "the statement, encoded", required=True)
 
 
 def describe_procedures() -> list[ProcedureInfo]:
@@ -70,99 +70,126 @@ def _sql(data_type: DataType) -> str:
     return data_type.as_nullable().sql()
 
 
-def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs: Catalogs) -> UnboundProxy:
-    """Return the procedure of a name, ignoring case.
-
-    Raises:
-        NotFoundError: there is no such procedure.
-    """
+def load_procedure(
+    session: JvmSession, catalog: Catalog, ident: Ident, session_catalogs: SessionCatalogs
+) -> UnboundProxy:
+    """Return the procedure of a name, ignoring case; without one, a placeholder that raises NotFoundError."""
+    if ident.name() == INTERNAL_PROCEDURE:
+        context = StatementContext(session, catalog, session_catalogs)
+        return UnboundProxy(session.jvm, INTERNAL_PROCEDURE, ExecuteProxy(context))
     namespace = list(ident.namespace())
     is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
     found = procedures().get(ident.name().lower()) if is_system else None
-    if found is None:
-        called = ".".join([*namespace, ident.name()])
-        raise NotFoundError(
-            f"Catalog {catalog.name} has no procedure {called}.",
-            name=called,
-            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
-        )
-    return UnboundProxy(ProcedureProxy(session, catalog, found, catalogs))
+    if found is not None:
+        return UnboundProxy(session.jvm, found.name, ProcedureProxy(session, catalog, found, session_catalogs))
+    called = ".".join([*namespace, ident.name()])
+    error = NotFoundError(
+        f"Catalog {catalog.name} has no procedure {called}.",
+        name=called,
+        remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
+    )
+    return UnboundProxy(session.jvm, called, error)
 
 
 class UnboundProxy(Proxy):
-    """An unbound procedure; it has only one signature."""
+    """An unbound procedure, which has only one signature; the methods of one that does not exist raise the error."""
 
     implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
-    def __init__(self, bound: BoundProxy) -> None:
-        super().__init__(bound.jvm)
+    def __init__(self, jvm: Jvm, called: str, bound: BoundProxy | NotFoundError) -> None:
+        super().__init__(jvm)
+        self._called = called
         self._bound = bound
 
     def toString(self) -> str:
-        return self._bound.procedure
+        return self._called
 
     def name(self) -> str:
-        return self._bound.procedure
+        return self._existing().name()
 
     def description(self) -> str:
-        return self._bound.description()
+        return self._existing().description()
 
     def bind(self, input_type: object) -> BoundProxy:
+        return self._existing()
+
+    def _existing(self) -> BoundProxy:
+        if isinstance(self._bound, NotFoundError):
+            raise self._bound
         return self._bound
 
 
 class BoundProxy(Proxy, ABC):
     """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly.
 
-    Attributes:
+    Args:
+        session: the session.
         procedure: the procedure's name.
+        description: the text of DESCRIBE PROCEDURE.
+        arguments: its arguments.
+        shown: a call in EXPLAIN.
     """
 
     implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
-    procedure: str
+    def __init__(
+        self, session: JvmSession, procedure: str, description: str, arguments: Sequence[Argument], shown: str
+    ) -> None:
+        super().__init__(session.jvm)
+        self._session = session
+        self._name = procedure
+        self._description = description
+        self._arguments = arguments
+        self._shown = shown
 
     def toString(self) -> str:
-        return self.procedure
+        return self._name
 
     def name(self) -> str:
-        return self.procedure
+        return self._name
 
-    @abstractmethod
-    def description(self) -> str: ...
+    def description(self) -> str:
+        return self._description
 
     def isDeterministic(self) -> bool:
         return False
 
-    @abstractmethod
-    def parameters(self) -> Sequence[JavaObject]: ...
+    def parameters(self) -> Sequence[JavaObject]:
+        return self.jvm.array(_PARAMETER, [self._parameter(a) for a in self._arguments])
+
+    def call(self, row: InternalRow) -> JavaIterator:
+        values = row_values(row, [a.type for a in self._arguments])
+        try:
+            fields, rows = self._run({a.name: v for a, v in zip(self._arguments, values, strict=True)})
+        finally:
+            cached_tables.renew(self._session)
+        scans = [LocalScanProxy(self._session, fields, self._shown, lambda: rows)] if fields else []
+        return self.jvm.java_list(scans).iterator()
 
     @abstractmethod
-    def call(self, row: InternalRow) -> JavaIterator: ...
+    def _run(self, given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
+        """Run the procedure with arguments by name; return the columns of its result and the rows."""
+
+    def _parameter(self, argument: Argument) -> JavaObject:
+        data_type = self.jvm.struct(spark_type(argument.type))
+        builder: JavaObject = getattr(self.jvm.cls(_PARAMETER), "in")(argument.name, data_type)
+        builder = builder.comment(argument.meaning)
+        return (builder if argument.required else builder.defaultValue("NULL")).build()
 
 
 class ProcedureProxy(BoundProxy):
     """A procedure of Paimon."""
 
-    def __init__(self, session: JvmSession, catalog: Catalog, procedure: Procedure, catalogs: Catalogs) -> None:
-        super().__init__(session.jvm)
-        self.procedure = procedure.name
-        self._catalogs = catalogs
+    def __init__(
+        self, session: JvmSession, catalog: Catalog, procedure: Procedure, session_catalogs: SessionCatalogs
+    ) -> None:
+        name = procedure.name
+        super().__init__(session, name, describe(procedure), procedure.arguments, f"CALL sys.{name}")
+        self._catalogs = session_catalogs
         self._catalog = catalog
-        self._session = session
         self._procedure = procedure
 
-    def description(self) -> str:
-        return describe(self._procedure)
-
-    def parameters(self) -> Sequence[JavaObject]:
-        parameters = [self._parameter(a) for a in self._procedure.arguments]
-        return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", parameters)
-
-    def call(self, row: InternalRow) -> JavaIterator:
-        arguments = self._procedure.arguments
-        values = row_values(row, [a.type for a in arguments])
-        given = {a.name: v for a, v in zip(arguments, values, strict=True)}
+    def _run(self, given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
         session = self._session
         context = Context(
             self._catalog,
@@ -171,77 +198,26 @@ class ProcedureProxy(BoundProxy):
             zone=session_zone(session),
             # The Thrift server interrupts the thread of a cancelled statement.
             is_cancelled=lambda: bool(self.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
-            others=self._catalogs(),
+            others=self._catalogs.all(),
             plain_tables=SessionTables(session, self._catalog.options),
             refresher=SessionRefresher(session, self._catalog),
         )
-        try:
-            answer = run(context, self._procedure, given)
-        finally:
-            cached_tables.renew(session)
+        answer = run(context, self._procedure, given)
         of_connector = session.conf.get(RESULTS_SETTING, "full") == "connector"
         fields = self._procedure.results if of_connector else self._procedure.columns
-        table = to_arrow(fields, answer.rows)
-        scan = LocalScanProxy(session, fields, f"CALL sys.{self._procedure.name}", lambda: table)
-        return self.jvm.java_list([scan]).iterator()
-
-    def _parameter(self, argument: Argument) -> JavaObject:
-        data_type = self.jvm.struct(spark_type(argument.type))
-        kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
-        builder: JavaObject = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
-        return (builder if argument.required else builder.defaultValue("NULL")).build()
-
-
-class MissingProcedureProxy(Proxy):
-    """A placeholder for a procedure that does not exist: its methods raise the error."""
-
-    implements = [f"{CATALOG}.procedures.UnboundProcedure"]
-
-    def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
-        super().__init__(jvm)
-        self._error = error
-
-    def toString(self) -> str:
-        return self._error.name
-
-    def name(self) -> NoReturn:
-        raise self._error
-
-    def description(self) -> NoReturn:
-        raise self._error
-
-    def bind(self, input_type: object) -> NoReturn:
-        raise self._error
+        return fields, to_arrow(fields, answer.rows)
 
 
 class ExecuteProxy(BoundProxy):
     """The internal procedure: executes the statement that a CALL carries, and returns its result."""
 
-    procedure = INTERNAL_PROCEDURE
-
     def __init__(self, context: StatementContext) -> None:
-        super().__init__(context.session.jvm)
+        summary = "Executes a statement of Paimon's dialect."
+        super().__init__(context.session, INTERNAL_PROCEDURE, summary, [_CARRIED], INTERNAL_PROCEDURE)
         self._context = context
 
-    def description(self) -> str:
-        return "Executes a statement of Paimon's dialect."
-
-    def parameters(self) -> Sequence[JavaObject]:
-        text = self.jvm.struct("string")
-        kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
-        return self.jvm.array(
-            f"{CATALOG}.procedures.ProcedureParameter", [getattr(kind, "in")("statement", text).build()]
-        )
-
-    def call(self, row: InternalRow) -> JavaIterator:
-        try:
-            answer = run_statement(decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._context)
-        finally:
-            cached_tables.renew(self._context.session)
-        if not answer.columns:
-            return self.jvm.java_list([]).iterator()
+    def _run(self, given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
+        answer = run_statement(decode(str(given[_CARRIED.name] or "")), self._context)
         names = [f.name for f in answer.columns]
         rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
-        table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
-        scan = LocalScanProxy(self._context.session, answer.columns, INTERNAL_PROCEDURE, lambda: table)
-        return self.jvm.java_list([scan]).iterator()
+        return answer.columns, pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))

@@ -42,7 +42,7 @@ from paimon_sql.spark.write.merge_schema import NestedFields, SchemaMerge, alter
 from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.sql.statements.rows import Assignment, MergeClause, MergeInto, RowStatement, Update
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.schema.changes import apply_changes
+from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
 from paimon_sql.storage.table.table import Table
 

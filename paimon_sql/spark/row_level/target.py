@@ -30,7 +30,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import session_options, with_session_options
+from paimon_sql.spark.options import session_options, with_session_options
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, read_tasks

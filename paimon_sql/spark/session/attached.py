@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from paimon_sql.catalog.catalog import Catalog
@@ -14,11 +15,7 @@ from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
 from paimon_sql.spark.catalog.base import host_in, identifier_of
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
-from paimon_sql.spark.catalog.session_catalog import (
-    SessionCatalogProxy,
-    is_spark_table,
-    options_of_session_catalog,
-)
+from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, is_spark_table, options_of_session_catalog
 from paimon_sql.spark.java.objects import Field, JavaObject
 from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
 from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm, private_field
@@ -193,13 +190,14 @@ class AttachedSession:
                 self.add(name, {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)})
 
 
+@dataclass(eq=False)
 class CatalogsBuilder(Proxy):
     """A function from a session to a check of its plans, for ``SparkSessionExtensions.injectCheckRule``.
 
     Spark calls it while it builds a session's analyzer, which all access to the session's catalogs goes through. So the
     catalogs are attached here; the returned check is one that Spark runs anyway.
 
-    Args:
+    Attributes:
         jvm: the JVM.
         catalogs: the catalog settings of the first session; sessions created from it start with them.
         attach: called with a new session, these settings and its ``CatalogManager``.
@@ -209,21 +207,15 @@ class CatalogsBuilder(Proxy):
 
     MARK = "paimon-sql catalogs builder"
 
-    def __init__(
-        self,
-        jvm: Jvm,
-        catalogs: Mapping[str, str],
-        attach: Callable[[ClassicSession, Mapping[str, str], CatalogManager], object],
-    ) -> None:
-        super().__init__(jvm)
-        self._attach = attach
-        self._catalogs = catalogs
+    jvm: Jvm
+    catalogs: Mapping[str, str]
+    attach: Callable[[ClassicSession, Mapping[str, str], CatalogManager], object]
 
     def toString(self) -> str:
         return self.MARK
 
     def apply(self, session: ClassicSession) -> JavaObject:
-        self._attach(session, self._catalogs, _manager_of(session.sessionState()))
+        self.attach(session, self.catalogs, _manager_of(session.sessionState()))
         return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
 
 

@@ -218,16 +218,12 @@ def check_java() -> None:
 def java_version(java: str) -> int | None:
     """Return the major version of a Java executable; None if it is unknown."""
     release = Path(java).resolve().parent.parent / "release"
-    if release.exists() and (match := re.search(r'JAVA_VERSION="([\d.]+)', release.read_text())):
-        return _major(match[1])
-    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "([\d.]+)', output)
-    return _major(match[1]) if match else None
-
-
-def _major(version: str) -> int:
+    found = re.search(r'JAVA_VERSION="([\d.]+)', release.read_text()) if release.exists() else None
+    if found is None:
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        found = re.search(r'version "([\d.]+)', output)
     # Java 8 and older have versions such as 1.8.
-    return int(version.removeprefix("1.").split(".")[0])
+    return None if found is None else int(found[1].removeprefix("1.").split(".")[0])
 
 
 _EXPECTED = re.compile(

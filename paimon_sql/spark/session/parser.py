@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.errors import thrown_by
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import session_options
+from paimon_sql.spark.options import session_options
 from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.sql.functions import catalog_functions

@@ -25,7 +25,7 @@ from paimon_sql.spark.jvm.compat import write_by_name
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.statement import write_options
+from paimon_sql.spark.options import write_options
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
 from paimon_sql.spark.rules.optimizer import PlanRule, with_parts
@@ -40,11 +40,17 @@ _WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
 _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 
 
-class Catalogs(Protocol):
-    """The Paimon catalogs of a session, including that of paths."""
+class Session(Protocol):
+    """A session and its Paimon catalogs."""
+
+    session: JvmSession
+    catalogs: dict[str, CatalogProxy]
 
     def catalog_named(self, name: str) -> CatalogProxy | None:
-        """The Paimon catalog of a name; None if there is none."""
+        """The Paimon catalog of a name, including that of paths; None if there is none."""
+
+    def is_ordinary(self, table: TableName) -> bool:
+        """Whether a name of the session's ``spark_catalog`` is not that of a Paimon table."""
 
 
 class MergedTableProxy(TableProxy):
@@ -56,7 +62,7 @@ class MergeSchemas(AnalysisRule):
 
     Args:
         session: the session.
-        catalogs: returns the session's catalogs.
+        attached: returns the session with its catalogs.
     """
 
     stage = BEFORE_RESOLUTION
@@ -68,9 +74,9 @@ class MergeSchemas(AnalysisRule):
             }}""",
     )
 
-    def __init__(self, session: JvmSession, catalogs: Callable[[], Catalogs]) -> None:
+    def __init__(self, session: JvmSession, attached: Callable[[], Session]) -> None:
         super().__init__(session)
-        self._catalogs = catalogs
+        self._attached = attached
 
     def rewrite(self, write: LogicalPlan) -> LogicalPlan:
         enabled = self._writer_option(write)
@@ -101,7 +107,7 @@ class MergeSchemas(AnalysisRule):
 
     def _merged(self, write: LogicalPlan, relation: LogicalPlan, target: TableProxy) -> LogicalPlan:
         jvm = self.jvm
-        catalog = self._catalogs().catalog_named(str(relation.catalog().get().name()))
+        catalog = self._attached().catalog_named(str(relation.catalog().get().name()))
         if catalog is None:
             return write
         given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_map(write.writeOptions())))
@@ -123,16 +129,6 @@ _CREATE, _REPLACE = "CreateTableAsSelect", "ReplaceTableAsSelect"
 _SPEC, _OPTIONS_ARGUMENT = 3, 4
 """The positions of the table's specification and of the write's options among the members of both plans."""
 _READ_OPTIONS = frozenset((*TRAVEL_KEYS, BRANCH.key, PATH.key))
-
-
-class Session(Protocol):
-    """A session and its Paimon catalogs."""
-
-    session: JvmSession
-    catalogs: dict[str, CatalogProxy]
-
-    def is_ordinary(self, table: TableName) -> bool:
-        """Whether a name of the session's ``spark_catalog`` is not that of a Paimon table."""
 
 
 class TableAsSelect(PlanRule):

@@ -74,8 +74,9 @@ def check_save(command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
 
 def check_drop_database(command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
     """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
-    database = str(command.databaseName())
-    if rule.has_tables(database):
+    catalog, database = rule.shared.catalog, str(command.databaseName())
+    kinds = (catalog.list_tables, catalog.list_views, catalog.list_functions)
+    if catalog.database_exists(database) and any(listed(database) for listed in kinds):
         raise UnsupportedError(
             f"Database {database} contains Paimon tables, which this command does not support.",
             remedy="RESET spark.sql.legacy.useV1Command.",
@@ -150,23 +151,16 @@ class PaimonTableCommands(PlanRule):
 
     def __init__(self, session: JvmSession, shared: SessionCatalogProxy) -> None:
         super().__init__(session)
-        self._shared = shared
+        self.shared = shared
 
     def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         return COMMANDS[plan.getClass().getSimpleName()](plan, self)
 
     def is_paimon_table(self, database: str, name: str) -> bool:
         """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
-        if self._shared.has_table(database, name):
+        if self.shared.has_table(database, name):
             return True
-        return not self.session.case_sensitive and self._shared.has_table(database.lower(), name.lower())
-
-    def has_tables(self, database: str) -> bool:
-        """Whether a database has Paimon tables, views or functions."""
-        catalog = self._shared.catalog
-        if not catalog.database_exists(database):
-            return False
-        return bool(catalog.list_tables(database) or catalog.list_views(database) or catalog.list_functions(database))
+        return not self.session.case_sensitive and self.shared.has_table(database.lower(), name.lower())
 
     def named(self, target: TableName, source: TableName | None = None) -> tuple[str, str]:
         """The database and name of a ``TableIdentifier``."""
@@ -187,7 +181,7 @@ class PaimonTableCommands(PlanRule):
             pattern: the pattern of names of SHOW TABLES.
             output: the attributes of the rows.
         """
-        shared = self._shared
+        shared = self.shared
         if not shared.catalog.database_exists(database):
             return {}
         own = CatalogProxy(shared.session, shared.catalog, shared.session_catalogs)

@@ -9,7 +9,7 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaList, JavaMethod, JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import python_object
-from paimon_sql.spark.options.statement import ALSO_READ
+from paimon_sql.spark.options import ALSO_READ
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_exchange
 from paimon_sql.spark.rules.optimizer import with_leaves, with_parts

@@ -9,8 +9,6 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.carried_statements import Statement
 
-__all__ = ["Answer", "StatementContext", "run_statement"]
-
 
 @cache
 def runners() -> dict[type[Statement], Runner[Statement]]:
@@ -28,4 +26,4 @@ def run_statement(statement: Statement, context: StatementContext) -> Answer:
     runner = runners().get(type(statement))
     if runner is None:
         raise UnsupportedError(f"The statement {type(statement).__name__} is not supported yet.")
-    return runner.run(statement, context)
+    return runner.run(statement, context) or Answer()

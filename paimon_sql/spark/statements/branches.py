@@ -11,9 +11,7 @@ from paimon_sql.storage.branches.management import create_branch, delete_branche
 class RunCreateBranch(Runner[CreateBranch]):
     """CREATE BRANCH."""
 
-    statement = CreateBranch
-
-    def run(self, statement: CreateBranch, context: StatementContext) -> Answer:
+    def run(self, statement: CreateBranch, context: StatementContext) -> None:
         create_branch(
             context.table(statement.table),
             statement.branch,
@@ -21,35 +19,26 @@ class RunCreateBranch(Runner[CreateBranch]):
             snapshot_id=statement.snapshot,
             ignore_if_exists=statement.if_not_exists,
         )
-        return Answer()
 
 
 class RunDeleteBranch(Runner[DeleteBranch]):
     """DELETE BRANCH and DROP BRANCH."""
 
-    statement = DeleteBranch
-
-    def run(self, statement: DeleteBranch, context: StatementContext) -> Answer:
+    def run(self, statement: DeleteBranch, context: StatementContext) -> None:
         table = context.table(statement.table)
         names = comma_separated(statement.branch)
         delete_branches(table, [n for n in names if not statement.if_exists or table.branches.exists(n)])
-        return Answer()
 
 
 class RunRenameBranch(Runner[RenameBranch]):
     """RENAME BRANCH."""
 
-    statement = RenameBranch
-
-    def run(self, statement: RenameBranch, context: StatementContext) -> Answer:
+    def run(self, statement: RenameBranch, context: StatementContext) -> None:
         rename_branch(context.table(statement.table), statement.branch, statement.target)
-        return Answer()
 
 
 class RunShowBranches(Runner[ShowBranches]):
     """SHOW BRANCHES."""
-
-    statement = ShowBranches
 
     def run(self, statement: ShowBranches, context: StatementContext) -> Answer:
         return Answer.of_names("branch", context.table(statement.table).branches.names())

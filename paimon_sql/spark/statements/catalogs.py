@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.sql.statements.catalogs import CreateCatalog, DropCatalog
 from paimon_sql.sql.text.secrets import secret_store
 
@@ -11,28 +11,22 @@ from paimon_sql.sql.text.secrets import secret_store
 class RunCreateCatalog(Runner[CreateCatalog]):
     """CREATE CATALOG .. WITH."""
 
-    statement = CreateCatalog
-
-    def run(self, statement: CreateCatalog, context: StatementContext) -> Answer:
+    def run(self, statement: CreateCatalog, context: StatementContext) -> None:
         secrets = secret_store()
         try:
             options = {k: secrets.resolve(v) for k, v in statement.options.items() if k != "type"}
-            added = context.add_catalog(statement.name, options)
+            added = context.session_catalogs.add(statement.name, options)
         finally:
             secrets.release(statement.options.values())
         if not added and not statement.if_not_exists:
             raise AlreadyExistsError(f"Catalog {statement.name} already exists.", name=statement.name)
-        return Answer()
 
 
 class RunDropCatalog(Runner[DropCatalog]):
     """DROP CATALOG."""
 
-    statement = DropCatalog
-
-    def run(self, statement: DropCatalog, context: StatementContext) -> Answer:
-        if not context.drop_catalog(statement.name) and not statement.if_exists:
+    def run(self, statement: DropCatalog, context: StatementContext) -> None:
+        if not context.session_catalogs.drop(statement.name) and not statement.if_exists:
             raise NotFoundError(
                 f"Catalog {statement.name} is not a Paimon catalog of this session.", name=statement.name
             )
-        return Answer()

@@ -26,8 +26,6 @@ _UNLOADED = (
 class RunCopyIntoTable(Runner[CopyIntoTable]):
     """COPY INTO a table FROM files; the result has one row per file."""
 
-    statement = CopyIntoTable
-
     def run(self, statement: CopyIntoTable, context: StatementContext) -> Answer:
         loads = LoadRun(statement, context).run()
         rows = [
@@ -39,8 +37,5 @@ class RunCopyIntoTable(Runner[CopyIntoTable]):
 class RunCopyIntoLocation(Runner[CopyIntoLocation]):
     """COPY INTO files FROM a table or query; the result has one row."""
 
-    statement = CopyIntoLocation
-
     def run(self, statement: CopyIntoLocation, context: StatementContext) -> Answer:
-        found = UnloadRun(statement, context).run()
-        return Answer(_UNLOADED, [(found.path, found.files, found.rows)])
+        return Answer(_UNLOADED, [UnloadRun(statement, context).run()])

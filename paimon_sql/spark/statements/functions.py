@@ -25,9 +25,7 @@ from paimon_sql.sql.types import spark_type
 class RunCreateFunction(Runner[CreateFunction]):
     """CREATE FUNCTION."""
 
-    statement = CreateFunction
-
-    def run(self, statement: CreateFunction, context: StatementContext) -> Answer:
+    def run(self, statement: CreateFunction, context: StatementContext) -> None:
         identifier = _identifier(statement.function)
         catalog = context.catalog
         if statement.replace and statement.if_not_exists:
@@ -36,32 +34,25 @@ class RunCreateFunction(Runner[CreateFunction]):
             )
         if catalog.function_name(identifier) is not None and not statement.replace:
             if statement.if_not_exists:
-                return Answer()
+                return
             raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
-        maker = FunctionMaker(context.session, catalog)
-        schema = maker.schema_of(identifier, statement.definition)
+        schema = FunctionMaker(context.session, catalog).schema_of(identifier, statement.definition)
         catalog.create_function(identifier, schema, replace=statement.replace)
-        return Answer()
 
 
 class RunDropFunction(Runner[DropFunction]):
     """DROP FUNCTION."""
 
-    statement = DropFunction
-
-    def run(self, statement: DropFunction, context: StatementContext) -> Answer:
+    def run(self, statement: DropFunction, context: StatementContext) -> None:
         try:
             context.catalog.drop_function(_identifier(statement.function))
         except NoSuchFunctionError:
             if not statement.if_exists:
                 raise
-        return Answer()
 
 
 class RunDescribeFunction(Runner[DescribeFunction]):
     """DESCRIBE FUNCTION, in Spark's format."""
-
-    statement = DescribeFunction
 
     def run(self, statement: DescribeFunction, context: StatementContext) -> Answer:
         catalog, database, name = statement.function

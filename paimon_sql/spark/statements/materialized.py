@@ -23,47 +23,33 @@ from paimon_sql.system_tables.catalog.materialized_tables import materialized_na
 class RunCreateMaterialized(Runner[sql.CreateMaterializedTable]):
     """CREATE MATERIALIZED TABLE."""
 
-    statement = sql.CreateMaterializedTable
-
-    def run(self, statement: sql.CreateMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.CreateMaterializedTable, context: StatementContext) -> None:
         Definer(context).create(statement)
-        return Answer()
 
 
 class RunChangeMaterializedQuery(Runner[sql.ChangeMaterializedQuery]):
     """ALTER MATERIALIZED TABLE .. AS."""
 
-    statement = sql.ChangeMaterializedQuery
-
-    def run(self, statement: sql.ChangeMaterializedQuery, context: StatementContext) -> Answer:
+    def run(self, statement: sql.ChangeMaterializedQuery, context: StatementContext) -> None:
         Definer(context).redefine(statement)
-        return Answer()
 
 
 class RunSuspendMaterialized(Runner[sql.SuspendMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. SUSPEND."""
 
-    statement = sql.SuspendMaterializedTable
-
-    def run(self, statement: sql.SuspendMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.SuspendMaterializedTable, context: StatementContext) -> None:
         Definer(context).suspend(context.identifier(statement.table))
-        return Answer()
 
 
 class RunResumeMaterialized(Runner[sql.ResumeMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. RESUME."""
 
-    statement = sql.ResumeMaterializedTable
-
-    def run(self, statement: sql.ResumeMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.ResumeMaterializedTable, context: StatementContext) -> None:
         Definer(context).resume(context.identifier(statement.table), statement.options)
-        return Answer()
 
 
 class RunRefreshMaterialized(Runner[sql.RefreshMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. REFRESH; the result is that of the procedure."""
-
-    statement = sql.RefreshMaterializedTable
 
     def run(self, statement: sql.RefreshMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)
@@ -75,28 +61,23 @@ class RunRefreshMaterialized(Runner[sql.RefreshMaterializedTable]):
 class RunDropMaterialized(Runner[sql.DropMaterializedTable]):
     """DROP MATERIALIZED TABLE."""
 
-    statement = sql.DropMaterializedTable
-
-    def run(self, statement: sql.DropMaterializedTable, context: StatementContext) -> Answer:
+    def run(self, statement: sql.DropMaterializedTable, context: StatementContext) -> None:
         identifier = context.identifier(statement.table)
         refuse_branches_and_system_tables(identifier, "dropped")
         try:
             table = context.catalog.table(identifier)
         except NoSuchTableError:
             if statement.if_exists:
-                return Answer()
+                return
             raise
         if not is_materialized(table.schema):
             definition_of(table.schema, table.name)
         with withdrawing(context.catalog, identifier):
             context.catalog.drop_table(identifier)
-        return Answer()
 
 
 class RunShowMaterializedTables(Runner[sql.ShowMaterializedTables]):
     """SHOW MATERIALIZED TABLES, with the columns of SHOW TABLES."""
-
-    statement = sql.ShowMaterializedTables
 
     def run(self, statement: sql.ShowMaterializedTables, context: StatementContext) -> Answer:
         database = ".".join(statement.database[1:])
@@ -108,8 +89,6 @@ class RunShowMaterializedTables(Runner[sql.ShowMaterializedTables]):
 
 class RunShowCreateMaterialized(Runner[sql.ShowCreateMaterializedTable]):
     """SHOW CREATE MATERIALIZED TABLE."""
-
-    statement = sql.ShowCreateMaterializedTable
 
     def run(self, statement: sql.ShowCreateMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)

@@ -29,35 +29,24 @@ class _RunRowChange(Runner[C]):
 class RunDelete(_RunRowChange[DeleteFrom]):
     """DELETE FROM."""
 
-    statement = DeleteFrom
-
 
 class RunUpdate(_RunRowChange[Update]):
     """UPDATE .. SET."""
-
-    statement = Update
 
 
 class RunMerge(_RunRowChange[MergeInto]):
     """MERGE INTO."""
 
-    statement = MergeInto
-
 
 class RunEvolvingInsert(Runner[EvolvingInsert]):
     """INSERT with schema evolution; like any INSERT it has no result."""
 
-    statement = EvolvingInsert
-
-    def run(self, statement: EvolvingInsert, context: StatementContext) -> Answer:
+    def run(self, statement: EvolvingInsert, context: StatementContext) -> None:
         _insert_of(statement, context).run()
-        return Answer()
 
 
 class RunExplainChange(Runner[ExplainChange]):
     """EXPLAIN of one of these statements; the result has one row."""
-
-    statement = ExplainChange
 
     def run(self, statement: ExplainChange, context: StatementContext) -> Answer:
         change = statement.statement

@@ -12,9 +12,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag, delete_ta
 class RunCreateTag(Runner[CreateTag]):
     """CREATE TAG, REPLACE TAG and CREATE OR REPLACE TAG."""
 
-    statement = CreateTag
-
-    def run(self, statement: CreateTag, context: StatementContext) -> Answer:
+    def run(self, statement: CreateTag, context: StatementContext) -> None:
         table = context.table(statement.table)
         retained = parse_duration(statement.time_retained) if statement.time_retained else None
         exists = statement.mode == "CREATE OR REPLACE" and table.tags.exists(statement.tag)
@@ -24,15 +22,12 @@ class RunCreateTag(Runner[CreateTag]):
             create_tag(
                 table, statement.tag, statement.snapshot, retained, ignore_if_exists=bool(statement.if_not_exists)
             )
-        return Answer()
 
 
 class RunDeleteTag(Runner[DeleteTag]):
     """DELETE TAG."""
 
-    statement = DeleteTag
-
-    def run(self, statement: DeleteTag, context: StatementContext) -> Answer:
+    def run(self, statement: DeleteTag, context: StatementContext) -> None:
         table = context.table(statement.table)
         is_one_tag = table.tags.exists(statement.tag)  # a tag's name may contain commas
         names = (statement.tag,) if is_one_tag else comma_separated(statement.tag)
@@ -40,23 +35,17 @@ class RunDeleteTag(Runner[DeleteTag]):
             for name in names:
                 table.tags.get(name)
         delete_tags(table, names)
-        return Answer()
 
 
 class RunRenameTag(Runner[RenameTag]):
     """RENAME TAG."""
 
-    statement = RenameTag
-
-    def run(self, statement: RenameTag, context: StatementContext) -> Answer:
+    def run(self, statement: RenameTag, context: StatementContext) -> None:
         rename_tag(context.table(statement.table), statement.tag, statement.target)
-        return Answer()
 
 
 class RunShowTags(Runner[ShowTags]):
     """SHOW TAGS."""
-
-    statement = ShowTags
 
     def run(self, statement: ShowTags, context: StatementContext) -> Answer:
         return Answer.of_names("tag", context.table(statement.table).tags.names())

@@ -16,7 +16,7 @@ from paimon_sql.spark.java.objects import JavaObject, Optional
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
-from paimon_sql.spark.options.statement import read_options, with_read_options
+from paimon_sql.spark.options import read_options, with_read_options
 from paimon_sql.spark.scan.path import describe, split_size
 from paimon_sql.spark.scan.proxies.planned import PythonScanProxy
 from paimon_sql.spark.tables.base import FilteredScanBuilder, ScanBuilder, under_push_down

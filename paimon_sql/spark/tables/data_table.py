@@ -14,7 +14,7 @@ from paimon_sql.spark.conversion.references import hidden_columns
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
-from paimon_sql.spark.options.statement import also_read, read_options, with_read_options
+from paimon_sql.spark.options import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe, split_size
 from paimon_sql.spark.scan.proxies.planned import PythonScanProxy

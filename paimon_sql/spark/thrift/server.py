@@ -11,12 +11,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError, SetupError
-from paimon_sql.spark.java.objects import Class, JavaObject, Throwable
+from paimon_sql.spark.java.objects import JavaObject, Throwable
 from paimon_sql.spark.java.session import ClassicSession
+from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 from paimon_sql.spark.jvm.proxy import subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.spark.thrift.operations import operation_manager
+from paimon_sql.spark.thrift.calls import operation_manager
 
 PREFIX = "hive."
 """The prefix of the server's options."""
@@ -194,8 +195,8 @@ _PROTOCOLS = f"{_THRIFT}.protocol.TProtocol input, {_THRIFT}.protocol.TProtocol 
 _CLASS = "io.github.paimon_sql.thrift.TimedConnections"
 _LOGIN, _IDLE = "HIVE_SERVER2_THRIFT_LOGIN_TIMEOUT", "HIVE_SERVER2_IDLE_SESSION_TIMEOUT"
 _MAX_MILLIS = 2**31 - 1
-_FIELDS = (f"{_HANDLER} inner;", "Object service;", "int login;", "int idle;")
-_METHODS = (
+_MEMBERS = (
+    *(f"public {_HANDLER} inner;", "public Object service;", "public int login;", "public int idle;"),
     # The server and its socket do not exist before it begins to serve.
     f"""public void preServe() {{
         try {{
@@ -242,8 +243,6 @@ _METHODS = (
     f"""public void processContext({_CONTEXT} context, {_THRIFT}.transport.TTransport input,
         {_THRIFT}.transport.TTransport output) {{ inner.processContext(context, input, output); }}""",
 )
-_CONSTRUCTOR = f"""public TimedConnections({_HANDLER} inner, Object service, int login, int idle) {{
-    this.inner = inner; this.service = service; this.login = login; this.idle = idle; }}"""
 
 
 def limit_connections(jvm: Jvm, frontend: JavaObject, conf: JavaObject) -> None:
@@ -262,10 +261,9 @@ def limit_connections(jvm: Jvm, frontend: JavaObject, conf: JavaObject) -> None:
         conf: the server's ``HiveConf``.
     """
     field, inner = private_field(frontend, "serverEventHandler")
-    timed = jvm.constant(_CLASS, lambda: _class_of(jvm, inner))
-    (constructor,) = timed.getConstructors()
+    timed = compiled_class(jvm, _CLASS, _MEMBERS, beside=str(inner.getClass().getName()), interfaces=[_HANDLER])
     login, idle = (_millis(jvm, conf, name) for name in (_LOGIN, _IDLE))
-    field.set(frontend, constructor.newInstance(jvm.objects([inner, frontend, login, idle])))
+    field.set(frontend, compiled_object(jvm, timed, inner=inner, service=frontend, login=login, idle=idle))
 
 
 def _millis(jvm: Jvm, conf: JavaObject, name: str) -> int:
@@ -273,22 +271,3 @@ def _millis(jvm: Jvm, conf: JavaObject, name: str) -> int:
     variable = jvm.enum("org.apache.hadoop.hive.conf.HiveConf$ConfVars", name)
     unit = jvm.enum("java.util.concurrent.TimeUnit", "MILLISECONDS")
     return max(0, min(_MAX_MILLIS, int(conf.getTimeVar(variable, unit))))
-
-
-def _class_of(jvm: Jvm, inner: JavaObject) -> Class:
-    loader = inner.getClass().getClassLoader()
-    try:
-        return loader.loadClass(_CLASS)
-    except Py4JJavaError as error:
-        if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
-            raise
-    pool = jvm.new("javassist.ClassPool", True)
-    pool.appendClassPath(jvm.new("javassist.LoaderClassPath", loader))
-    timed = pool.makeClass(_CLASS)
-    timed.addInterface(pool.get(_HANDLER))
-    for text in _FIELDS:
-        timed.addField(jvm.cls("javassist.CtField").make(text, timed))
-    timed.addConstructor(jvm.cls("javassist.CtNewConstructor").make(_CONSTRUCTOR, timed))
-    for text in _METHODS:
-        timed.addMethod(jvm.cls("javassist.CtNewMethod").make(text, timed))
-    return timed.toClass(loader, None)

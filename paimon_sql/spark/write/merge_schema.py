@@ -21,7 +21,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapType, RowType
 from paimon_sql.spark.conversion.types import StructJson, TypeJson, paimon_fields, spark_type, struct_of
 from paimon_sql.sql.text.names import quote_name, string_sql
-from paimon_sql.storage.schema.changes import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
 from paimon_sql.storage.table.table import Table
 

@@ -41,8 +41,7 @@ from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
-from paimon_sql.spark.options.session import warn_of_ineffective
-from paimon_sql.spark.options.statement import write_options
+from paimon_sql.spark.options import warn_of_ineffective, write_options
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_leaves
 from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import WriteRequest, commit_write, run_write

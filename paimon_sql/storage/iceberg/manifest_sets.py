@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,7 @@ from paimon_sql.format.iceberg.manifests import (
     Status,
     is_live,
 )
-from paimon_sql.format.iceberg.schemas import RawValue, single_values
+from paimon_sql.format.iceberg.schemas import RawValue
 from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
 from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
@@ -141,30 +142,20 @@ def _order(data_type: t.DataType) -> Callable[[Any], int | float | bytes]:
     return lambda value: value
 
 
-_RAW: dict[type[t.DataType], pa.DataType] = {
-    t.DateType: pa.date32(),
-    t.TimestampType: pa.timestamp("us"),
-    t.LocalZonedTimestampType: pa.timestamp("us", "UTC"),
-    t.BooleanType: pa.bool_(),
-    t.FloatType: pa.float32(),
-    t.DoubleType: pa.float64(),
-    t.BigIntType: pa.int64(),
+_PACKED: dict[type[t.DataType], str] = {
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType), "<i"),
+    t.BooleanType: "<?",
+    t.FloatType: "<f",
+    t.DoubleType: "<d",
 }
-_SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
+"""The single-value serialization of Iceberg's numbers; all others have eight bytes."""
 
 
-def _single_value(data_type: t.DataType, raw: RawValue) -> bytes | None:
+def _single_value(data_type: t.DataType, raw: RawValue) -> bytes:
     """Convert a raw partition value to Iceberg's single-value serialization."""
     if isinstance(raw, bytes):
         return raw
-    if isinstance(raw, str):
-        return raw.encode()
-    if isinstance(data_type, t.TimeType) and isinstance(raw, int):
-        return raw.to_bytes(8, "little", signed=True)
-    kind = pa.int32() if isinstance(data_type, _SMALL) else _RAW[type(data_type)]
-    integers = isinstance(data_type, t.DateType)
-    array = pa.array([raw], pa.int32()).cast(kind) if integers else pa.array([raw], kind)
-    return single_values(data_type, array)[0]
+    return raw.encode() if isinstance(raw, str) else struct.pack(_PACKED.get(type(data_type), "<q"), raw)
 
 
 @dataclass
@@ -254,12 +245,9 @@ def compacted(writer: ManifestWriter, manifests: Sequence[ManifestFile], snapsho
     """Merge small manifests if there are many."""
     options, target = writer.table.options, writer.target_size
     small = [m for m in manifests if m.manifest_length < target * 2 // 3]
-    if len(small) < options.get(METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM) or len(small) < 2:
-        return list(manifests)
-    if (
-        len(small) < options.get(METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM)
-        and sum(m.manifest_length for m in small) < target
-    ):
+    few = len(small) < max(options.get(METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM), 2)
+    many = len(small) >= options.get(METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM)
+    if few or not (many or sum(m.manifest_length for m in small) >= target):
         return list(manifests)
     read = (entry for manifest in small for entry in writer.read(manifest))
     entries = [entry for entry in read if entry["snapshot_id"] == snapshot_id or is_live(entry)]
@@ -285,10 +273,9 @@ def numbered(manifests: Iterable[ManifestFile], first_row_id: int) -> tuple[list
     found, following = [], first_row_id
     for manifest in manifests:
         if manifest.content == Content.DATA and manifest.first_row_id is None:
-            found.append(replace(manifest, first_row_id=following))
+            manifest = replace(manifest, first_row_id=following)
             following += manifest.live_rows
-        else:
-            found.append(manifest)
+        found.append(manifest)
     return found, following
 
 

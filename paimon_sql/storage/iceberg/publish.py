@@ -44,8 +44,13 @@ from paimon_sql.storage.iceberg.manifest_sets import (
     paths_of,
     take_out,
 )
-from paimon_sql.storage.iceberg.registration import registration_of
-from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore, is_published, metadata_folder
+from paimon_sql.storage.iceberg.store import (
+    RETIRE_PENDING,
+    MetadataStore,
+    is_published,
+    metadata_folder,
+    registration_of,
+)
 from paimon_sql.storage.metadata.refs.tags import NamedTag
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.index_files import index_entries
@@ -69,17 +74,10 @@ def publish(table: Table, *, dry_run: bool = False) -> bool:
     """
     if not is_published(table):
         return False
-    for attempt in range(_ATTEMPTS):
-        try:
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(MissingFileError):  # another process published concurrently
             return Publication(table).run(dry_run=dry_run)
-        except (_OvertakenError, MissingFileError):
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("unreachable")
-
-
-class _OvertakenError(MissingFileError):
-    """Another process published concurrently."""
+    return Publication(table).run(dry_run=dry_run)
 
 
 @dataclass
@@ -101,41 +99,52 @@ class Publication:
 
     table: Table
     lists: list[str] = field(default_factory=list)
+    latest: Snapshot = field(init=False)
+    """The table's latest snapshot."""
+    versions: list[int] = field(init=False)
+    """The versions of the metadata before."""
+    newest: TableMetadata | None = field(init=False)
+    """The newest metadata before, which the new ones follow."""
     location: str = ""
     """The table's directory as spelled in the metadata."""
 
     def run(self, *, dry_run: bool) -> bool:
         latest = self.table.snapshots.latest()
-        versions = self.store.versions()
+        self.versions = self.store.versions()
         if latest is None:
             # A table without a snapshot has no rows: the metadata are of one that was dropped or purged.
-            if versions and not dry_run:
+            if self.versions and not dry_run:
                 self.store.clear()
-            return bool(versions)
-        if latest.id == FIRST_SNAPSHOT_ID and versions and not self._is_of(versions[-1], latest):
+            return bool(self.versions)
+        self.latest = latest
+        if latest.id == FIRST_SNAPSHOT_ID and self.versions and not self._is_of(self.versions[-1]):
             if not dry_run:
                 self.store.clear()
-            versions = []
-        existing = self.store.read(latest.id) if latest.id in versions else None
-        newest = next((m for v in reversed(versions) if (m := self.store.read(v)) is not None), None)
-        self.location = self._spelled_location(newest)
-        base = None if newest is None else self._base(newest, latest)
+            self.versions = []
+        existing = self.store.read(latest.id) if latest.id in self.versions else None
+        self.newest = next((m for v in reversed(self.versions) if (m := self.store.read(v)) is not None), None)
+        self.location = self._spelled_location()
+        base = None if self.newest is None else self._base(self.newest)
         if dry_run and (base is None or base.snapshot.id != latest.id):
             return True
         try:
-            metadata = self._build(newest, base, latest)
+            metadata = self._build(base)
         except BaseException:
-            self.store.delete([*self.writer.made, *self.lists])
+            self._discard()
             raise
-        if dry_run:
-            return not self._is_same(metadata, existing)
-        return self._put(metadata, existing, newest, versions)
+        same = existing is not None and replace(metadata, last_updated_millis=existing.last_updated_millis) == existing
+        return not same if dry_run else self._put(metadata, existing, is_same=same)
 
-    def _spelled_location(self, newest: TableMetadata | None) -> str:
+    def _discard(self) -> None:
+        """Delete the files that this attempt has written."""
+        self.store.delete([*self.writer.made, *self.lists])
+
+    def _spelled_location(self) -> str:
         """Return the table's directory as the last writer spells it, with or without a scheme.
 
         Java's connector compares paths as strings to find deleted files, and spells its warehouse as configured.
         """
+        newest = self.newest
         if newest is None or _plain(newest.location) != _plain(self.table.path):
             return self.table.path
         if MIN_LEVEL in newest.current.summary:
@@ -144,9 +153,9 @@ class Publication:
         start = lists.find(f"{directory}/")
         return newest.location if start < 0 else lists[:start] + _plain(self.table.path)
 
-    def _is_of(self, version: int, latest: Snapshot) -> bool:
+    def _is_of(self, version: int) -> bool:
         metadata = self.store.read(version)
-        return metadata is not None and any(self._matches(metadata, s, latest) for s in metadata.snapshots)
+        return metadata is not None and any(self._matches(metadata, s, self.latest) for s in metadata.snapshots)
 
     @cached_property
     def store(self) -> MetadataStore:
@@ -177,7 +186,7 @@ class Publication:
         )
         return ManifestWriter(self.table, self.store, form)
 
-    def _base(self, newest: TableMetadata, latest: Snapshot) -> _State | None:
+    def _base(self, newest: TableMetadata) -> _State | None:
         """Return the newest snapshot that Iceberg's metadata and the table have in common; None if it is not usable."""
         if (
             newest.format_version != self.format_version
@@ -188,10 +197,10 @@ class Publication:
         ):
             return None
         for snapshot in sorted(newest.snapshots, key=lambda s: -s.id):
-            paimon = self._paimon(snapshot.id, latest)
+            paimon = self._paimon(snapshot.id)
             if paimon is None or not self._matches(newest, snapshot, paimon):
                 continue  # rolled back, and the id was reused by another commit
-            if latest.id - snapshot.id > _MAX_STEPS:
+            if self.latest.id - snapshot.id > _MAX_STEPS:
                 return None
             if snapshot.summary.get(MIN_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
                 return None
@@ -202,10 +211,10 @@ class Publication:
             return _State(snapshot, manifests, paimon, newest.next_row_id or 0)
         return None
 
-    def _paimon(self, snapshot_id: int, latest: Snapshot) -> Snapshot | None:
+    def _paimon(self, snapshot_id: int) -> Snapshot | None:
         """Return the table's snapshot of an id up to the latest one; None if it is not retained."""
-        if snapshot_id >= latest.id:
-            return latest if snapshot_id == latest.id else None
+        if snapshot_id >= self.latest.id:
+            return self.latest if snapshot_id == self.latest.id else None
         return self.table.snapshots.find(snapshot_id)
 
     def _matches(self, metadata: TableMetadata, snapshot: IcebergSnapshot, paimon: Snapshot) -> bool:
@@ -232,30 +241,24 @@ class Publication:
         root = f"{self.table.path}/"
         return f"{self.location}/{path.removeprefix(root)}" if path.startswith(root) else path
 
-    def _build(self, newest: TableMetadata | None, base: _State | None, latest: Snapshot) -> TableMetadata:
+    def _build(self, base: _State | None) -> TableMetadata:
         """Build the metadata of the newest snapshot."""
-        self._check_schemas(latest)
-        common: Sequence[IcebergSnapshot] = ()
-        if base is not None and newest is not None:
-            common = [s for s in newest.snapshots if s.id <= base.snapshot.id]
-            try:
-                steps = self._steps(base, latest)
-            except (DivergedError, CorruptFileError, MissingFileError):
-                base, common = None, ()
-        if base is None:
-            steps = [self._from_all_files(newest, latest)]
-        state = steps[-1]
-        before = [s for s in common if s.id < steps[0].snapshot.id]
-        snapshots = self._retained([*before, *(s.snapshot for s in steps)], latest.id)
-        return self._metadata_of(newest, state, snapshots)
+        self._check_schemas()
+        steps, before = [], list[IcebergSnapshot]()
+        if base is not None and self.newest is not None:
+            with suppress(DivergedError, CorruptFileError, MissingFileError):
+                steps = self._steps(base)
+                before = [s for s in self.newest.snapshots if s.id < steps[0].snapshot.id]
+        steps = steps or [self._from_all_files()]
+        return self._metadata_of(steps[-1], self._retained([*before, *(s.snapshot for s in steps)]))
 
-    def _check_schemas(self, latest: Snapshot) -> None:
+    def _check_schemas(self) -> None:
         """Check that all files are readable with the newest schema, whatever schema they were written with."""
         current = self._schema(self.schema.id)
         incompatible = [s.id for s in self.table.schemas.all() if not self._reads_as(s, current)]
         if not incompatible:
             return
-        files = self.visibility.seen(live_files(self.table, latest).entries)
+        files = self.visibility.seen(live_files(self.table, self.latest).entries)
         if pc.any(pc.is_in(files["schema_id"], value_set=pa.array(incompatible, pa.int64()))).as_py():
             raise UnsupportedError(
                 f"{self.table.name}: the type of a column was changed to one as which Iceberg's readers cannot"
@@ -272,18 +275,17 @@ class Publication:
         except UnsupportedError:
             return False
 
-    def _steps(self, base: _State, latest: Snapshot) -> list[_State]:
+    def _steps(self, base: _State) -> list[_State]:
         """Return the state after each commit since the base; the base if there was none."""
-        state, steps = base, []
-        for snapshot_id in range(base.snapshot.id + 1, latest.id + 1):
-            commit = self._paimon(snapshot_id, latest)
+        steps = [base]
+        for snapshot_id in range(base.snapshot.id + 1, self.latest.id + 1):
+            commit = self._paimon(snapshot_id)
             if commit is None:
                 raise DivergedError
-            state = self._step(state, commit, is_last=snapshot_id == latest.id)
-            steps.append(state)
-        return steps or [base]
+            steps.append(self._step(steps[-1], commit))
+        return steps[1:] or [base]
 
-    def _step(self, before: _State, commit: Snapshot, *, is_last: bool) -> _State:
+    def _step(self, before: _State, commit: Snapshot) -> _State:
         changes = self._changes(commit)
         seen = self.visibility.seen(changes)
         is_add = pc.equal(seen["kind"], FileKind.ADD)
@@ -298,7 +300,7 @@ class Publication:
             manifests = take_out(self.writer, manifests, removal, commit.id)
         entries = data_entries(self.table, new, commit.id, self._located)
         manifests += self.writer.write(entries, Content.DATA, commit.id)
-        if is_last:
+        if commit is self.latest:
             manifests = compacted(self.writer, manifests, commit.id)
         deletes = before.of(Content.DELETES)
         if commit.index_manifest != before.paimon.index_manifest:
@@ -309,19 +311,8 @@ class Publication:
             operation = "replace" if commit.commit_kind is CommitKind.COMPACT else "overwrite"
         size = before.snapshot.total("files-size")  # missing in those of older versions of Java's connector
         total_size = {} if size is None else {"total-files-size": str(size + _sum(new, "file_size") - removal.size)}
-        state = self._state(
-            commit,
-            [*manifests, *deletes],
-            before.next_row_id,
-            before.snapshot.id,
-            {
-                "operation": operation,
-                **_counts("added", len(new), _sum(new, "row_count"), _sum(new, "file_size")),
-                **_counts("deleted", len(removal.names), removal.rows, removal.size),
-                "changed-partition-count": str(len(pc.unique(seen["partition"]))),
-                **total_size,
-            },
-        )
+        summary = _summary(operation, new, (len(removal.names), removal.rows, removal.size), seen) | total_size
+        state = self._state(commit, [*manifests, *deletes], before.next_row_id, before.snapshot.id, summary)
         self._check_total(state, commit)
         return state
 
@@ -354,20 +345,14 @@ class Publication:
         entries = deletion_entries(self.table, indexes, commit.id, self._located, known)
         return self.writer.write(entries, Content.DELETES, commit.id)
 
-    def _from_all_files(self, newest: TableMetadata | None, commit: Snapshot) -> _State:
-        """Build the state of a snapshot from all of its files."""
+    def _from_all_files(self) -> _State:
+        """Build the state of the latest snapshot from all of its files."""
+        commit = self.latest
         files = self.visibility.seen(live_files(self.table, commit).entries)
         entries = data_entries(self.table, files, commit.id, self._located)
         manifests = self.writer.write(entries, Content.DATA, commit.id)
-        totals = (len(files), _sum(files, "row_count"), _sum(files, "file_size"))
-        summary = {
-            "operation": "append",
-            **_counts("added", *totals),
-            **_counts("deleted", 0, 0, 0),
-            "changed-partition-count": str(len(pc.unique(files["partition"]))),
-            "total-files-size": str(totals[2]),
-        }
-        first_row_id = 0 if newest is None or newest.next_row_id is None else newest.next_row_id
+        summary = _summary("append", files, (0, 0, 0), files) | {"total-files-size": str(_sum(files, "file_size"))}
+        first_row_id = 0 if self.newest is None else self.newest.next_row_id or 0
         return self._state(commit, [*manifests, *self._deletions(commit, set())], first_row_id, None, summary)
 
     def _state(
@@ -409,8 +394,9 @@ class Publication:
         made = IcebergSnapshot(commit.id, commit.time_millis, path, commit.schema_id, full, parent_id, first, added)
         return _State(made, manifests, commit, next_row_id)
 
-    def _retained(self, snapshots: Sequence[IcebergSnapshot], latest: int) -> list[IcebergSnapshot]:
+    def _retained(self, snapshots: Sequence[IcebergSnapshot]) -> list[IcebergSnapshot]:
         """Return the snapshots whose files are retained: by a snapshot of the table, or by a tag."""
+        latest = self.latest.id
         earliest = self.table.snapshots.earliest_id() or latest
         existing = {v for v in self.table.snapshots.directory.versions() if v >= earliest}
         tagged = {t.snapshot.id for t in self._tags}
@@ -420,10 +406,9 @@ class Publication:
     def _tags(self) -> list[NamedTag]:
         return [t for t in self.table.tags.all() if not is_guard(t.name)]
 
-    def _metadata_of(
-        self, newest: TableMetadata | None, state: _State, snapshots: Sequence[IcebergSnapshot]
-    ) -> TableMetadata:
+    def _metadata_of(self, state: _State, snapshots: Sequence[IcebergSnapshot]) -> TableMetadata:
         """Return the table metadata for these snapshots, of which the last is current."""
+        newest = self.newest
         schema_ids = sorted({self.schema.id, *(s.schema_id for s in snapshots)})
         tags = {t.name: t.snapshot.id for t in self._tags if self._has_commit(t.snapshot, snapshots)}
         given = self.table.options.matching(iceberg_options.METADATA_ICEBERG_TABLE_PROPERTIES)
@@ -449,50 +434,38 @@ class Publication:
     def _has_commit(self, tagged: Snapshot, snapshots: Sequence[IcebergSnapshot]) -> bool:
         return any(s.id == tagged.id and s.identity in (None, commit_identity(tagged)) for s in snapshots)
 
-    def _is_same(self, metadata: TableMetadata, existing: TableMetadata | None) -> bool:
-        return existing is not None and replace(metadata, last_updated_millis=existing.last_updated_millis) == existing
-
-    def _put(
-        self,
-        metadata: TableMetadata,
-        existing: TableMetadata | None,
-        newest: TableMetadata | None,
-        versions: Sequence[int],
-    ) -> bool:
+    def _put(self, metadata: TableMetadata, existing: TableMetadata | None, *, is_same: bool) -> bool:
         """Write the metadata, make them current, and delete files that no version needs any longer.
 
         Args:
             metadata: the metadata.
             existing: the metadata of this version when the attempt began.
-            newest: the newest metadata before, which they follow.
-            versions: the existing versions.
+            is_same: whether they are equal apart from the time, and need not be written.
         """
-        version, same = metadata.current_snapshot_id, self._is_same(metadata, existing)
-        if not same and not self.store.write_version(version, metadata, existing):
-            self.store.delete([*self.writer.made, *self.lists])
-            raise _OvertakenError(
+        version = metadata.current_snapshot_id
+        if not is_same and not self.store.write_version(version, metadata, existing):
+            self._discard()
+            raise MissingFileError(
                 "Iceberg's metadata was published concurrently.", path=self.store.version_path(version)
             )
         if self.store.hint() != version:
             self.store.write_hint(version)
-        registration_of(self.table).register(self.store, metadata if existing is None or not same else existing)
-        self._clean(metadata, newest, version, versions)
-        return not same
+        registration_of(self.table).register(self.store, existing if existing is not None and is_same else metadata)
+        self._clean(version)
+        if self.newest is not None:
+            self._drop(self.newest.snapshots, metadata.snapshots)
+        return not is_same
 
-    def _clean(
-        self, metadata: TableMetadata, newest: TableMetadata | None, version: int, versions: Sequence[int]
-    ) -> None:
-        abandoned = [v for v in versions if v > version]
-        old = [v for v in versions if v < version]
+    def _clean(self, version: int) -> None:
+        """Delete other versions that are abandoned or need not be retained."""
+        abandoned = [v for v in self.versions if v > version]
+        old = [v for v in self.versions if v < version]
         if self.table.options.get(iceberg_options.METADATA_ICEBERG_DELETE_AFTER_COMMIT):
             max_versions = self.table.options.get(iceberg_options.METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
             if self.table.options.get(iceberg_options.METADATA_ICEBERG_STORAGE) == iceberg_options.REST_CATALOG:
                 max_versions = max(max_versions, 1)  # readers of the catalog may have started with the previous one
             abandoned += old[: len(old) - max_versions] if max_versions else old
-        self.store.delete_versions(abandoned)
-        self.store.delete([RETIRE_PENDING])
-        if newest is not None:
-            self._drop(newest.snapshots, metadata.snapshots)
+        self.store.delete([*map(self.store.version_path, abandoned), RETIRE_PENDING])
 
     def _drop(self, before: Sequence[IcebergSnapshot], now: Sequence[IcebergSnapshot]) -> None:
         """Delete the lists of dropped snapshots, and the manifests that only they refer to."""
@@ -523,11 +496,14 @@ def _sum(files: pa.Table, column: str) -> int:
     return int(pc.sum(files[column]).as_py() or 0)
 
 
-_NAMES = {
-    "added": ("added-data-files", "added-records", "added-files-size"),
-    "deleted": ("deleted-data-files", "deleted-records", "removed-files-size"),
-}
+_COUNTS = (
+    *("added-data-files", "added-records", "added-files-size"),
+    *("deleted-data-files", "deleted-records", "removed-files-size"),
+)
 
 
-def _counts(what: str, *numbers: int) -> dict[str, str]:
-    return {name: str(number) for name, number in zip(_NAMES[what], numbers, strict=True)}
+def _summary(operation: str, added: pa.Table, deleted: tuple[int, int, int], changed: pa.Table) -> dict[str, str]:
+    """The summary of a commit that adds files, and deletes a number of files, rows and bytes."""
+    numbers = (len(added), _sum(added, "row_count"), _sum(added, "file_size"), *deleted)
+    counts = {name: str(number) for name, number in zip(_COUNTS, numbers, strict=True)}
+    return {"operation": operation, **counts, "changed-partition-count": str(len(pc.unique(changed["partition"])))}

@@ -9,7 +9,7 @@ from paimon_sql.format.rows.binary_field import from_epoch_nanos
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics
 from paimon_sql.format.text.values import cast_text, java_text
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.spark.java.catalyst import Attribute, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Option, ScalaMap, Tuple
 from paimon_sql.spark.jvm.gateway import EXECUTION
@@ -86,13 +86,11 @@ _NANOS_OF_MICRO = 1_000
 class RunAnalyzeTable(Runner[AnalyzeTable]):
     """ANALYZE TABLE .. COMPUTE STATISTICS [FOR COLUMNS ..]; a table without snapshots is not changed."""
 
-    statement = AnalyzeTable
-
-    def run(self, statement: AnalyzeTable, context: StatementContext) -> Answer:
+    def run(self, statement: AnalyzeTable, context: StatementContext) -> None:
         any_table = context.catalog.any_table(context.identifier(statement.table))
         if isinstance(any_table, FormatTable):
             analyze_partitions(statement, any_table, context)
-            return Answer()
+            return
         table = context.table(statement.table)
         if statement.partition is not None:
             raise UnsupportedError(
@@ -116,7 +114,7 @@ class RunAnalyzeTable(Runner[AnalyzeTable]):
         columns = self._columns(statement, table, context)
         latest = table.snapshots.latest()
         if latest is None:
-            return Answer()
+            return
         # The snapshot's schema lacks columns that were added or renamed after it.
         in_snapshot = {(f.id, f.name) for f in table.schemas.get(latest.schema_id).fields}
         known = [f for f in columns if (f.id, f.name) in in_snapshot]
@@ -128,7 +126,6 @@ class RunAnalyzeTable(Runner[AnalyzeTable]):
         statistics = TableStatistics(latest.id, latest.schema_id, counted, int(size * share), found)
         with Transaction(table) as transaction:
             operations.set_statistics(transaction, statistics)
-        return Answer()
 
     @staticmethod
     def _columns(statement: AnalyzeTable, table: Table, context: StatementContext) -> list[t.DataField]:

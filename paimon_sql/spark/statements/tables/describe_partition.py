@@ -18,8 +18,6 @@ _COLUMNS = ("col_name", "data_type", "comment")
 class RunDescribePartition(Runner[DescribePartition]):
     """DESCRIBE {EXTENDED | FORMATTED} t PARTITION (..)."""
 
-    statement = DescribePartition
-
     def run(self, statement: DescribePartition, context: StatementContext) -> Answer:
         session, name = context.session, ".".join(map(quote_name, statement.table))
         plan = session.parsed(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")

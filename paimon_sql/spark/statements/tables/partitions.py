@@ -13,9 +13,9 @@ from paimon_sql.format.options.engines.spark import FORMAT_TABLE_REPAIR_COLLECT_
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.spark.java.objects import Seq
-from paimon_sql.spark.options.session import session_options, with_session_options
+from paimon_sql.spark.options import session_options, with_session_options
 from paimon_sql.spark.tables.base import equal_to_row, has_partition, truncate_table
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.partitions import DropPartitions, RepairPartitions
@@ -35,9 +35,7 @@ class RunDropPartitions(Runner[DropPartitions]):
     As in Spark, a partition spec with all columns must exist; one with some columns may match no partition.
     """
 
-    statement = DropPartitions
-
-    def run(self, statement: DropPartitions, context: StatementContext) -> Answer:
+    def run(self, statement: DropPartitions, context: StatementContext) -> None:
         table = _table(context, statement.table)
         chosen = []
         for text in statement.partitions:
@@ -53,15 +51,12 @@ class RunDropPartitions(Runner[DropPartitions]):
             chosen.append(predicate)
         if chosen:
             _drop(table, chosen)
-        return Answer()
 
 
 class RunRepairPartitions(Runner[RepairPartitions]):
     """MSCK REPAIR TABLE: updates the catalog's partition registry; without one it has no effect."""
 
-    statement = RepairPartitions
-
-    def run(self, statement: RepairPartitions, context: StatementContext) -> Answer:
+    def run(self, statement: RepairPartitions, context: StatementContext) -> None:
         table = context.catalog.any_table(context.identifier(statement.table))
         adds, drops = statement.mode != "DROP", statement.mode != "ADD"
         if isinstance(table, Table):
@@ -71,7 +66,6 @@ class RunRepairPartitions(Runner[RepairPartitions]):
                 repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
             finally:
                 cached_tables.renew(context.session)
-        return Answer()
 
 
 def _counts(context: StatementContext, name: TableName) -> bool:

@@ -27,7 +27,7 @@ from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
 from paimon_sql.spark.jvm.proxy import raise_java
-from paimon_sql.spark.options.statement import read_options
+from paimon_sql.spark.options import read_options
 from paimon_sql.spark.rules.optimizer import ensure_rule
 from paimon_sql.spark.tables.base import ScanBuilder, SchemaTable, any_of_rows, equal_to_row, under_push_down
 from paimon_sql.spark.tables.format_tables.formats import Json

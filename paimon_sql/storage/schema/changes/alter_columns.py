@@ -20,13 +20,13 @@ from paimon_sql.storage.schema.changes.base import (
     Path,
     SchemaChange,
     dotted,
+    fields_at,
     missing_column,
     parts_of,
     refuse_key,
-    replace_field,
-    replace_fields,
     resolve,
     type_at,
+    with_fields,
 )
 from paimon_sql.storage.schema.changes.column_types import UpdateColumnType
 
@@ -73,15 +73,13 @@ class UpdateColumnPosition(SchemaChange):
     position: Position
 
     def apply(self, schema: TableSchema, context: Context) -> TableSchema:
-        path = resolve(schema, self.path, context)
-
-        def move(fields: Sequence[DataField]) -> list[DataField]:
-            moved = next(f for f in fields if f.name == path[-1])
-            if context.find(self.position.reference or "", [moved.name]):
-                raise InvalidSchemaError(f"Column '{moved.name}' cannot be moved beside itself.")
-            return self.position.insert([f for f in fields if f is not moved], moved, path[:-1], context)
-
-        return replace_fields(schema, path[:-1], move)
+        *parent, name = resolve(schema, self.path, context)
+        fields = fields_at(schema, tuple(parent))
+        moved = next(f for f in fields if f.name == name)
+        if context.find(self.position.reference or "", [name]):
+            raise InvalidSchemaError(f"Column '{name}' cannot be moved beside itself.")
+        others = [f for f in fields if f is not moved]
+        return with_fields(schema, tuple(parent), self.position.insert(others, moved, tuple(parent), context))
 
 
 @dataclass(frozen=True)
@@ -124,13 +122,10 @@ class AddColumn(SchemaChange):
                 raise InvalidSchemaError(f"Column '{label}': only a whole column can be a blob or a vector.")
             field, options = directed_column(field, options)
         position = self.position or (LAST if parent else _default_position(schema))
-
-        def add(fields: Sequence[DataField]) -> list[DataField]:
-            if taken := context.clash(field.name, (f.name for f in fields)):
-                raise InvalidSchemaError(f"Column '{dotted((*parent, taken))}' exists already.")
-            return position.insert(fields, field, parent, context)
-
-        changed = replace_fields(schema, parent, add)
+        fields = fields_at(schema, parent)
+        if taken := context.clash(field.name, (f.name for f in fields)):
+            raise InvalidSchemaError(f"Column '{dotted((*parent, taken))}' exists already.")
+        changed = with_fields(schema, parent, position.insert(fields, field, parent, context))
         return replace(changed, options=options, highest_field_id=max(field_ids(RowType(True, (field,)))))
 
 
@@ -165,14 +160,10 @@ class DropColumn(SchemaChange):
                     f"Column '{name}' cannot be dropped: the option '{named[0]}' needs it.",
                     remedy=f"Remove the option first: ALTER TABLE .. UNSET TBLPROPERTIES ('{named[0]}').",
                 )
-
-        def drop(fields: Sequence[DataField]) -> list[DataField]:
-            remaining = [f for f in fields if f.name != name]
-            if not remaining:
-                raise InvalidSchemaError(f"Column '{dotted(path)}' cannot be dropped: it is the last one.")
-            return remaining
-
-        return replace(replace_fields(schema, parent, drop), options=options)
+        remaining = [f for f in fields_at(schema, parent) if f.name != name]
+        if not remaining:
+            raise InvalidSchemaError(f"Column '{dotted(path)}' cannot be dropped: it is the last one.")
+        return replace(with_fields(schema, parent, remaining), options=options)
 
 
 @dataclass(frozen=True)
@@ -190,13 +181,11 @@ class RenameColumn(SchemaChange):
             raise InvalidSchemaError(f"Column '{dotted(path)}' cannot be renamed: its blobs are stored under its name.")
         if self.new_name == old:
             return schema
-
-        def rename(fields: Sequence[DataField]) -> list[DataField]:
-            if taken := context.clash(self.new_name, (f.name for f in fields if f.name != old)):
-                raise InvalidSchemaError(f"Column '{dotted((*path[:-1], taken))}' exists already.")
-            return [replace(f, name=self.new_name) if f.name == old else f for f in fields]
-
-        changed = replace_fields(schema, path[:-1], rename)
+        fields = fields_at(schema, path[:-1])
+        if taken := context.clash(self.new_name, (f.name for f in fields if f.name != old)):
+            raise InvalidSchemaError(f"Column '{dotted((*path[:-1], taken))}' exists already.")
+        renamed = (replace(f, name=self.new_name) if f.name == old else f for f in fields)
+        changed = with_fields(schema, path[:-1], renamed)
         if len(path) > 1:
             return replace(changed, options=rename_member(schema.options, path, self.new_name))
         return replace(
@@ -255,7 +244,8 @@ def _edit(schema: TableSchema, path: Path, context: Context, edit: Callable[[Dat
             f"'{dotted(found)}' is a part of a column and has neither comment nor default of its own.",
             remedy=f"Change column '{found[0]}'.",
         )
-    return replace_field(schema, found, edit)
+    fields = fields_at(schema, found[:-1])
+    return with_fields(schema, found[:-1], [edit(f) if f.name == found[-1] else f for f in fields])
 
 
 @dataclass(frozen=True)
@@ -272,12 +262,7 @@ class ModifyColumn(SchemaChange):
 
     def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, (self.name,), context)
-        parts: list[SchemaChange] = [
-            UpdateColumnType(path, self.type, keep_nullability=path[0] in schema.primary_keys),
-            UpdateColumnComment(path, self.comment),
-        ]
-        if self.position is not None:
-            parts.append(UpdateColumnPosition(path, self.position))
-        for change in parts:
-            schema = change.apply(schema, context)
-        return schema
+        is_key = path[0] in schema.primary_keys
+        changed = UpdateColumnType(path, self.type, keep_nullability=is_key).apply(schema, context)
+        changed = UpdateColumnComment(path, self.comment).apply(changed, context)
+        return changed if self.position is None else UpdateColumnPosition(path, self.position).apply(changed, context)

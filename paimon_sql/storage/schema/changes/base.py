@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TypeAlias
 
 from paimon_sql.errors import InvalidSchemaError
@@ -123,9 +124,6 @@ def apply_changes(
     return replace(changed, id=schema.id + 1, time_millis=max(int(now() * 1000), schema.time_millis))
 
 
-Fields = tuple[DataField, ...]
-
-
 def parts_of(data_type: DataType) -> tuple[str, ...]:
     """The names of a type's parts: fields of a row, ``element``, or ``key`` and ``value``; none for an atomic type."""
     match data_type:
@@ -166,55 +164,43 @@ def resolve(schema: TableSchema, path: Path, context: Context) -> Path:
 
 def type_at(schema: TableSchema, path: Path) -> DataType:
     """The type at a resolved path."""
-    current: DataType = schema.row_type
-    for step in path:
-        current = part(current, step)
-    return current
+    root: DataType = schema.row_type
+    return reduce(part, path, root)
 
 
-def replace_type(schema: TableSchema, path: Path, edit: Callable[[DataType], DataType]) -> TableSchema:
-    """Replace the type at a resolved path."""
-    return _with_row(schema, _replaced(schema.row_type, path, edit))
-
-
-def replace_fields(schema: TableSchema, parent: Path, edit: Callable[[Fields], Sequence[DataField]]) -> TableSchema:
-    """Replace the fields of the row type at a resolved path; the empty path is the table itself.
+def fields_at(schema: TableSchema, parent: Path) -> tuple[DataField, ...]:
+    """The fields of the row type at a resolved path; the empty path is the table itself.
 
     Raises:
         InvalidSchemaError: the type at the path has no fields.
     """
-
-    def edit_row(row: DataType) -> DataType:
-        if not isinstance(row, RowType):
-            label = dotted(parent)
-            inner = parts_of(row)
-            remedy = f"Its parts are {' and '.join(f'{label}.{name}' for name in inner)}." if inner else None
-            raise InvalidSchemaError(f"Column '{label}' is {row.sql()} and has no fields.", remedy=remedy)
-        return replace(row, fields=tuple(edit(row.fields)))
-
-    return _with_row(schema, _replaced(schema.row_type, parent, edit_row))
+    row = type_at(schema, parent)
+    if not isinstance(row, RowType):
+        label, inner = dotted(parent), parts_of(row)
+        remedy = f"Its parts are {' and '.join(f'{label}.{name}' for name in inner)}." if inner else None
+        raise InvalidSchemaError(f"Column '{label}' is {row.sql()} and has no fields.", remedy=remedy)
+    return row.fields
 
 
-def replace_field(schema: TableSchema, path: Path, edit: Callable[[DataField], DataField]) -> TableSchema:
-    """Replace the column or field at a resolved path."""
-    return replace_fields(schema, path[:-1], lambda fields: [edit(f) if f.name == path[-1] else f for f in fields])
+def with_fields(schema: TableSchema, parent: Path, fields: Iterable[DataField]) -> TableSchema:
+    """Replace the fields of the row type at a resolved path."""
+    return with_type(schema, parent, RowType(type_at(schema, parent).nullable, tuple(fields)))
 
 
-def _replaced(root: DataType, path: Path, edit: Callable[[DataType], DataType]) -> DataType:
-    if not path:
-        return edit(root)
-    step, rest = path[0], path[1:]
-    if isinstance(root, RowType):
-        fields = [replace(f, type=_replaced(f.type, rest, edit)) if f.name == step else f for f in root.fields]
-        return replace(root, fields=tuple(fields))
-    inner = _replaced(part(root, step), rest, edit)
-    if isinstance(root, MapType):
-        return replace(root, key=inner) if step == "key" else replace(root, value=inner)
-    if isinstance(root, ArrayType | MultisetType | VectorType):
-        return replace(root, element=inner)
-    raise AssertionError(f"{root} has no part {step}")
-
-
-def _with_row(schema: TableSchema, row: DataType) -> TableSchema:
+def with_type(schema: TableSchema, path: Path, new: DataType) -> TableSchema:
+    """Replace the type at a resolved path."""
+    row = _with_part(schema.row_type, path, new)
     assert isinstance(row, RowType)
     return schema if row.fields == schema.fields else replace(schema, fields=row.fields)
+
+
+def _with_part(root: DataType, path: Path, new: DataType) -> DataType:
+    if not path:
+        return new
+    step, inner = path[0], _with_part(part(root, path[0]), path[1:], new)
+    if isinstance(root, RowType):
+        return replace(root, fields=tuple(replace(f, type=inner) if f.name == step else f for f in root.fields))
+    if isinstance(root, MapType):
+        return replace(root, key=inner) if step == "key" else replace(root, value=inner)
+    assert isinstance(root, ArrayType | MultisetType | VectorType)
+    return replace(root, element=inner)

@@ -19,9 +19,9 @@ from paimon_sql.storage.schema.changes.base import (
     SchemaChange,
     dotted,
     refuse_key,
-    replace_type,
     resolve,
     type_at,
+    with_type,
 )
 
 _INTEGERS: dict[type[t.DataType], int] = {t.TinyIntType: 3, t.SmallIntType: 5, t.IntType: 10, t.BigIntType: 19}
@@ -180,7 +180,7 @@ class UpdateColumnType(SchemaChange):
             return UpdateColumnNullability(path, target.nullable).apply(schema, context)
         refuse_key(schema, path, f"changed to {target.sql()}", primary=True)
         _refuse_dependent(schema, path, source, target, context)
-        changed = replace_type(schema, path, lambda old: promotion.change(path, old, target))
+        changed = with_type(schema, path, promotion.change(path, source, target))
         return replace(changed, highest_field_id=next(promotion.ids) - 1)
 
 
@@ -193,14 +193,14 @@ class UpdateColumnNullability(SchemaChange):
 
     def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         path = resolve(schema, self.path, context)
-        was = type_at(schema, path).nullable
-        if was == self.nullable:
+        source = type_at(schema, path)
+        if source.nullable == self.nullable:
             return schema
         if self.nullable and path[0] in schema.primary_keys:
             raise InvalidSchemaError(f"Column '{path[0]}' cannot become nullable: it is a primary key column.")
         promotion = Promotion.of(TableOptions(schema.options), schema.highest_field_id)
-        promotion.check_nullability(path, was, self.nullable)
-        return replace_type(schema, path, lambda old: old.as_nullable(self.nullable))
+        promotion.check_nullability(path, source.nullable, self.nullable)
+        return with_type(schema, path, source.as_nullable(self.nullable))
 
 
 def _refuse_dependent(schema: TableSchema, path: Path, source: DataType, target: DataType, context: Context) -> None:

@@ -11,12 +11,9 @@ from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.metadata.definition import Definition, Rule
-from paimon_sql.storage.schema.validation import all_tables, clustering, lifetimes, primary_keys, reading, table_types
+from paimon_sql.storage.schema.validation import all_tables, clustering, lifetimes, primary_keys, reading
 from paimon_sql.storage.schema.validation.all_tables import ORDINARY_TYPES
 from paimon_sql.storage.schema.validation.files import data_files, indexes, row_tracking
-from paimon_sql.storage.schema.validation.reading import scan_starts
-
-__all__ = ["RULES", "RULES_OF_KIND", "STORE_RULES", "problems", "scan_starts", "validate_change", "validate_schema"]
 
 RULES: tuple[Rule, ...] = (
     all_tables.option_values,
@@ -34,8 +31,7 @@ STORE_RULES: tuple[Rule, ...] = (
     primary_keys.bucket_function,
     primary_keys.sequence_fields,
     primary_keys.engine,
-    primary_keys.rowkind_field,
-    primary_keys.record_time,
+    primary_keys.named_types,
     primary_keys.aggregate_functions,
     primary_keys.producers,
     primary_keys.snapshot_ordering,
@@ -65,8 +61,8 @@ STORE_RULES: tuple[Rule, ...] = (
 
 RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
-    "format-table": (table_types.format_of_files, table_types.columns_of_files),
-    "object-table": (table_types.columns_of_objects, *STORE_RULES),
+    "format-table": (all_tables.format_of_files, all_tables.columns_of_files),
+    "object-table": (all_tables.columns_of_objects, *STORE_RULES),
 }
 """The additional rules by table type (option ``type``)."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.options import Option
 from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_NUM_RETAINED_MAX,
     CHANGELOG_NUM_RETAINED_MIN,
@@ -95,9 +96,6 @@ def bucket_function(table: Definition) -> Iterator[PaimonError]:
         yield conflict(BUCKET_FUNCTION_TYPE, "can be 'mod' only for a bucket key of one INT or BIGINT column.")
 
 
-_TIMES = (t.IntType, t.BigIntType, t.TimestampType, t.LocalZonedTimestampType)
-
-
 def sequence_fields(table: Definition) -> Iterator[PaimonError]:
     """Sequence fields are comparable, have no aggregate function, and are not for cross-partition keys."""
     for name, times in Counter(table.sequence_fields).items():
@@ -125,24 +123,22 @@ def engine(table: Definition) -> Iterator[PaimonError]:
     yield from engine_of(table.options).problems(table)
 
 
-def rowkind_field(table: Definition) -> Iterator[PaimonError]:
-    """The row kind column is a string."""
-    name = table.options.get(ROWKIND_FIELD)
-    if name in table.columns and not isinstance(table.columns[name].type, t.CharType | t.VarCharType):
-        yield conflict(
-            ROWKIND_FIELD, f"names '{name}' of type {table.columns[name].type.sql()}.", "It must be a STRING."
-        )
+_NAMED_TYPES: tuple[tuple[Option[str | None], tuple[type[t.DataType], ...], str], ...] = (
+    (ROWKIND_FIELD, (t.CharType, t.VarCharType), "a STRING"),
+    (
+        RECORD_LEVEL_TIME_FIELD,
+        (t.IntType, t.BigIntType, t.TimestampType, t.LocalZonedTimestampType),
+        "INT, BIGINT or a timestamp",
+    ),
+)
 
 
-def record_time(table: Definition) -> Iterator[PaimonError]:
-    """The record time column is a number or a timestamp."""
-    name = table.options.get(RECORD_LEVEL_TIME_FIELD)
-    if name in table.columns and not isinstance(table.columns[name].type, _TIMES):
-        yield conflict(
-            RECORD_LEVEL_TIME_FIELD,
-            f"names '{name}' of type {table.columns[name].type.sql()}.",
-            "It must be INT, BIGINT or a timestamp.",
-        )
+def named_types(table: Definition) -> Iterator[PaimonError]:
+    """The row kind column is a string, the record time column a number or a timestamp."""
+    for option, kinds, wanted in _NAMED_TYPES:
+        field = table.columns.get(table.options.get(option) or "")
+        if field is not None and not isinstance(field.type, kinds):
+            yield conflict(option, f"names '{field.name}' of type {field.type.sql()}.", f"It must be {wanted}.")
 
 
 def aggregate_functions(table: Definition) -> Iterator[PaimonError]:

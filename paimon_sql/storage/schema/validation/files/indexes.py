@@ -17,7 +17,10 @@ from paimon_sql.storage.columns.in_options import GLOBAL_INDEXES
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
-_STRINGS = (t.CharType, t.VarCharType)
+_SEARCHED_TYPES = (
+    (index.PK_FULL_TEXT_INDEX_COLUMNS, (t.CharType, t.VarCharType), "a string"),
+    (index.PK_MULTIVALUE_INDEX_COLUMNS, (t.ArrayType,), "an array"),
+)
 _DISTANCES = ("l2", "cosine", "inner_product")
 
 
@@ -101,12 +104,10 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
 
 
 def _searched_types(table: Definition) -> Iterator[PaimonError]:
-    for name in table.names_of(index.PK_FULL_TEXT_INDEX_COLUMNS):
-        if name in table.columns and not isinstance(table.columns[name].type, _STRINGS):
-            yield conflict(index.PK_FULL_TEXT_INDEX_COLUMNS, f"names '{name}', which is not a string.")
-    for name in table.names_of(index.PK_MULTIVALUE_INDEX_COLUMNS):
-        if name in table.columns and not isinstance(table.columns[name].type, t.ArrayType):
-            yield conflict(index.PK_MULTIVALUE_INDEX_COLUMNS, f"names '{name}', which is not an array.")
+    for option, kinds, wanted in _SEARCHED_TYPES:
+        for name in table.names_of(option):
+            if name in table.columns and not isinstance(table.columns[name].type, kinds):
+                yield conflict(option, f"names '{name}', which is not {wanted}.")
     for name in table.names_of(index.PK_VECTOR_INDEX_COLUMNS):
         kind = table.columns[name].type if name in table.columns else None
         if kind is not None and not (isinstance(kind, t.VectorType) and isinstance(kind.element, t.FloatType)):

@@ -1,1 +1,0 @@
-"""Options of sessions, reads and writes that Spark passes."""
