@@ -24,14 +24,14 @@ from paimon_sql.format.bytes.memory import Bytes, Longs
 from paimon_sql.format.bytes.row_bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap, serialized_each
 from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, fixed, with_length
-from paimon_sql.format.options.values import TableOptions, integer, memory_size
+from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
 
-VERSION = integer(
-    "version", "2", "The layout of the index.", check=lambda value: None if value in (1, 2) else "it must be 1 or 2"
+VERSION = option.integer.checked(lambda value: None if value in (1, 2) else "it must be 1 or 2")(
+    "version", "The layout of the index.", "2"
 )
-INDEX_BLOCK_SIZE = memory_size(
-    "index-block-size", "16 kb", "The number of bytes of values that a lookup reads, in version 2."
+INDEX_BLOCK_SIZE = option.memory_size(
+    "index-block-size", "The number of bytes of values that a lookup reads, in version 2.", "16 kb"
 )
 
 _HEAD = struct.Struct(">iib")

@@ -14,15 +14,12 @@ from pyroaring import BitMap
 
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader
 from paimon_sql.format.file_index.keys import KeyType
-from paimon_sql.format.options.values import TableOptions, at_least, double, integer
+from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
 
-ITEMS = integer("items", "1000000", "The expected number of distinct values in a file.", check=at_least(1))
-FPP = double(
-    "fpp",
-    "0.1",
-    "The false positive probability of the filter, between 0 and 1.",
-    check=lambda value: None if 0 < value < 1 else "it must be between 0 and 1",
+ITEMS = option.integer.at_least(1)("items", "The expected number of distinct values in a file.", "1000000")
+FPP = option.double.checked(lambda value: None if 0 < value < 1 else "it must be between 0 and 1")(
+    "fpp", "The false positive probability of the filter, between 0 and 1.", "0.1"
 )
 
 _COUNT_BYTES = 4

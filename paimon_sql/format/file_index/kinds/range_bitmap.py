@@ -38,12 +38,11 @@ from paimon_sql.format.bytes.row_bitmaps import (
 )
 from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
-from paimon_sql.format.options.values import TableOptions, memory_size
+from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
 
-CHUNK_SIZE = memory_size(
+CHUNK_SIZE = option.memory_size(
     "chunk-size",
-    None,
     "The number of bytes of values that a lookup reads; by default 16 kb, or each value alone if it is small.",
 )
 
