@@ -102,13 +102,26 @@ def encode_one(number: int) -> bytes:
     return bytes(out)
 
 
-def decode_one(data: bytes, at: int) -> tuple[int, int]:
-    """Decode the number at an offset; with its end offset. ValueError or IndexError if invalid."""
+def decode_one(data: bytes, at: int, bits: int = _MAX_BITS) -> tuple[int, int]:
+    """Decode the number of so many bits at an offset; with its end offset. ValueError if it does not end."""
     number = 0
-    for shift in range(0, _MAX_BITS, _BITS):
+    for shift in range(0, bits, _BITS):
+        if at >= len(data):
+            break
         byte = data[at]
         at += 1
         number |= (byte & _LOW) << shift
         if byte < _MORE:
             return number, at
     raise ValueError("a number is cut off")
+
+
+def encode_signed(number: int) -> bytes:
+    """Encode one number that may be negative, with the sign as its lowest bit (zigzag)."""
+    return encode_one((number << 1) ^ (number >> 63))
+
+
+def decode_signed(data: bytes, at: int) -> tuple[int, int]:
+    """Decode the number of `encode_signed` at an offset; results and errors are those of `decode_one`."""
+    number, at = decode_one(data, at)
+    return (number >> 1) ^ -(number & 1), at

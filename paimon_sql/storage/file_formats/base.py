@@ -154,6 +154,20 @@ class StreamWriter(DataFileWriter):
         self._file_io = file_io
         self._stream = file_io.open_output(path)
 
+    @property
+    def bytes_written(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> int:
+        with translate_errors("write", self.path):
+            self._end()
+            size = int(self._stream.tell())
+            self._stream.close()
+        return size
+
+    def _end(self) -> None:
+        """Write what follows the last rows; nothing by default."""
+
     def abort(self) -> None:
         if not self._stream.closed:
             self._stream.close()

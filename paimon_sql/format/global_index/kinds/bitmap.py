@@ -22,7 +22,7 @@ from pyroaring import BitMap64
 from paimon_sql.format.bytes.bounded import Read, check_count, check_range, check_total
 from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
 from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
-from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
+from paimon_sql.format.bytes.varints import decode_one, encode_into, encode_one, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
@@ -65,7 +65,7 @@ class Places:
         encode_into(out, at + heads + sizes, self.offsets, offsets)
         encode_into(out, at + heads + sizes + offsets, self.lengths, lengths)
         out[range_index(at + heads, sizes)] = data[starts[0] : starts[-1]]
-        return encode(np.array([len(sizes)])).tobytes() + out.tobytes()
+        return encode_one(len(sizes)) + out.tobytes()
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
@@ -83,30 +83,18 @@ def read_places(block: bytes) -> Places:
     Raises:
         ValueError: it is broken.
     """
-    data = np.frombuffer(decode_block(block), np.uint8)
-    (count,), at = (numbers.tolist() for numbers in decoded_at(data, np.zeros(1, np.int64)))
-    check_count(count, (len(data) - at[0]) // _ENTRY_BYTES, "keys of a block")
+    content = decode_block(block)
+    count, cursor = decode_one(content, 0, _MAX_BITS)
+    check_count(count, (len(content) - cursor) // _ENTRY_BYTES, "keys of a block")
     keys, offsets, lengths = [], np.zeros(count, np.int64), np.zeros(count, np.int64)
-    content, cursor = data.tobytes(), at[0]
     # Each entry begins at the end of the previous one, so they are decoded one by one; a block has few.
     for i in range(count):
-        size, cursor = _number(content, cursor)
+        size, cursor = decode_one(content, cursor, _MAX_BITS)
         check_range(cursor, size, len(content), "a key of a block")
         keys.append(content[cursor : cursor + size])
-        offsets[i], cursor = _number(content, cursor + size)
-        lengths[i], cursor = _number(content, cursor)
+        offsets[i], cursor = decode_one(content, cursor + size, _MAX_BITS)
+        lengths[i], cursor = decode_one(content, cursor, _MAX_BITS)
     return Places(pa.array(keys, pa.large_binary()), offsets, lengths)
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while at < len(data) and shift < _MAX_BITS:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
-    raise ValueError("a number is cut off")
 
 
 class Bitmap(GlobalIndexKind):

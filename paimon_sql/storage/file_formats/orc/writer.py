@@ -78,15 +78,15 @@ class OrcWriter(StreamWriter):
         ratio = self._flushed / self._flushed_raw if self._flushed_raw else 1.0
         return int(self._flushed + (self._raw - self._flushed_raw) * ratio)
 
-    def close(self) -> int:
+    def _end(self) -> None:
         if not self._started:
             self._write(self._schema.empty_table())
-        with translate_errors("write", self.path):
-            self._sink.hold()
-            self._writer.close()
-            self._sink.release(self._with_java_types)
-            size = int(self._stream.tell())
-            self._stream.close()
+        self._sink.hold()
+        self._writer.close()
+        self._sink.release(self._with_java_types)
+
+    def close(self) -> int:
+        size = super().close()
         if self._fractions:
             with self._file_io.open_input(self.path) as written:
                 corrected = self._fractions.corrected(bytes(written.read()))

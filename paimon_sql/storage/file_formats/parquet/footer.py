@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_sql.format.bytes.bounded import check_count, check_range
-from paimon_sql.format.bytes.varints import decode_one, encode_one
+from paimon_sql.format.bytes.varints import decode_one, decode_signed, encode_one, encode_signed
 
 MAGIC = b"PAR1"
 _LENGTH = struct.Struct("<I")
@@ -166,8 +166,8 @@ class _Reader:
         return value
 
     def _zigzag(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+        value, self._at = decode_signed(self._data, self._at)
+        return value
 
     def struct(self) -> Struct:
         found = Struct()
@@ -206,10 +206,6 @@ class _Reader:
         raise ValueError(f"type code {kind} is unknown")
 
 
-def _zigzag(value: int) -> bytes:
-    return encode_one((value << 1) ^ (value >> 63))
-
-
 def _write_struct(out: bytearray, struct: Struct) -> None:
     last = 0
     for field_id, (kind, value) in sorted(struct.fields.items()):
@@ -218,7 +214,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
         if 0 < field_id - last < 16:
             out.append((field_id - last) << 4 | kind)
         else:
-            out += bytes([kind]) + _zigzag(field_id)
+            out += bytes([kind]) + encode_signed(field_id)
         last = field_id
         if kind not in (_TRUE, _FALSE):
             _write_value(out, kind, value)
@@ -227,7 +223,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
 
 def _write_value(out: bytearray, kind: int, value: Value) -> None:
     if isinstance(value, int):
-        out += _zigzag(value)
+        out += encode_signed(value)
     elif isinstance(value, Struct):
         _write_struct(out, value)
     elif isinstance(value, Items):

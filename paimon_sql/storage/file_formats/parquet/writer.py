@@ -143,19 +143,15 @@ class ParquetWriter(StreamWriter):
         ratio = out / self._flushed_raw if self._flushed_raw else 1.0
         return int(out + self._pending_bytes * ratio)
 
-    def close(self) -> int:
+    def _end(self) -> None:
         if self._pending or self._writer is None:
             self._flush()
-        with translate_errors("write", self.path):
-            if self._sink is not None:
-                self._sink.hold()
-            if self._writer is not None:
-                self._writer.close()
-            if self._sink is not None:
-                self._sink.release(partial(declare_int96, paths=set(self._int96)))
-            size = int(self._stream.tell())
-            self._stream.close()
-        return size
+        if self._sink is not None:
+            self._sink.hold()
+        if self._writer is not None:
+            self._writer.close()
+        if self._sink is not None:
+            self._sink.release(partial(declare_int96, paths=set(self._int96)))
 
     def abort(self) -> None:
         self._pending = []
