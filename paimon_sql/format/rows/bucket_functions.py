@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.bytes.memory import Longs, Words, binary_buffers, range_index
 from paimon_sql.format.rows.binary_row import header_size
-from paimon_sql.format.rows.encode import Slots, column_slots, header_words, pack_rows
+from paimon_sql.format.rows.encode import Columns, Slots, column_slots, header_words, pack_rows
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 
@@ -41,11 +41,16 @@ class BucketFunction(ABC):
         if not types:
             raise InvalidInputError("A bucket key has at least one column.")
 
-    @abstractmethod
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
+    def assign(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         """The bucket of each row; ``columns`` are the bucket key."""
+        self.check(types)
+        if num_buckets < 1:
+            raise InvalidInputError(f"Rows cannot be assigned to {num_buckets} buckets.")
+        return self._buckets(columns, types, num_buckets)
+
+    @abstractmethod
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
+        """Implement `assign` for valid arguments."""
 
 
 class DefaultBucketFunction(BucketFunction):
@@ -53,10 +58,7 @@ class DefaultBucketFunction(BucketFunction):
 
     name = "default"
 
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
-        self.check(types)
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         hashes = row_hash(columns, types)
         # The remainder keeps the hash's sign and the bucket drops it, so the remainder of the magnitude is the same.
         return _modulo(np.abs(hashes.astype(np.int64)).astype(np.uint32), num_buckets)
@@ -75,11 +77,7 @@ class ModBucketFunction(BucketFunction):
                 remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
             )
 
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
-        self.check(types)
-        _check_count(num_buckets)
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         values = pc.fill_null(_arrays(columns, types)[0], 0).to_numpy(zero_copy_only=False)
         buckets: npt.NDArray[np.int32] = (values % num_buckets).astype(np.int32)
         return buckets
@@ -99,10 +97,7 @@ class HiveBucketFunction(BucketFunction):
                     remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
                 )
 
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
-        self.check(types)
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         arrays = _arrays(columns, types)
         hashes = np.zeros(len(arrays[0]), np.uint32)
         for array, data_type in zip(arrays, types, strict=True):
@@ -134,19 +129,13 @@ def bucket_function(name: str) -> BucketFunction:
         ) from None
 
 
-def _check_count(num_buckets: int) -> None:
-    if num_buckets < 1:
-        raise InvalidInputError(f"Rows cannot be assigned to {num_buckets} buckets.")
-
-
 def _modulo(hashes: Hashes, num_buckets: int) -> npt.NDArray[np.int32]:
-    _check_count(num_buckets)
     divisor = np.uint32(num_buckets)
     # Division by a constant is vectorized, the remainder operator is not.
     return (hashes - hashes // divisor * divisor).view(np.int32)
 
 
-def _arrays(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> list[pa.Array]:
+def _arrays(columns: Columns, types: Sequence[t.DataType]) -> list[pa.Array]:
     arrays = columns.columns if isinstance(columns, pa.RecordBatch) else list(columns)
     if len(arrays) != len(types):
         raise InvalidInputError(f"{len(arrays)} columns were given for a bucket key of {len(types)}.")
@@ -249,7 +238,7 @@ _BLOCK = 1 << 15
 """Rows hashed together: few enough that their words stay in the CPU cache."""
 
 
-def row_hash(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
+def row_hash(columns: Columns, types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
     """The hash of each row of the columns, as a BinaryRow.
 
     The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the

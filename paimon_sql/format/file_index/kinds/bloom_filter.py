@@ -27,25 +27,6 @@ _MAX_BITS = 2**31 - 8
 _MAX_FUNCTIONS = 1024
 
 
-class BloomFilter(FileIndexKind):
-    """The kind ``bloom-filter`` (Paimon: `BloomFilterFileIndex`)."""
-
-    name = "bloom-filter"
-    settings = (ITEMS, FPP)
-    types = (*t.BYTES, *t.TEXTS, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
-
-    def check(self, settings: TableOptions) -> str | None:
-        if _min_bits(settings) >= _MAX_BITS:
-            return "requires a filter of more than 256 MB: set a smaller 'items' or a larger 'fpp'"
-        return None
-
-    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        return _Builder(data_type, settings)
-
-    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        return _Reader(data, data_type)
-
-
 class _Builder(IndexBuilder):
     def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
         min_bits = _min_bits(settings)
@@ -191,3 +172,18 @@ def _rotate(words: _Words, bits: int) -> _Words:
 def _words(data: npt.NDArray[np.uint8], at: int, kind: str) -> _Words:
     size = np.dtype(kind).itemsize
     return np.ascontiguousarray(data[:, at : at + size]).view(kind)[:, 0].astype(np.uint64)
+
+
+class BloomFilter(FileIndexKind):
+    """The kind ``bloom-filter`` (Paimon: `BloomFilterFileIndex`)."""
+
+    name = "bloom-filter"
+    settings = (ITEMS, FPP)
+    types = (*t.BYTES, *t.TEXTS, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
+    builder = staticmethod(_Builder)
+    reader = staticmethod(_Reader)
+
+    def check(self, settings: TableOptions) -> str | None:
+        if _min_bits(settings) >= _MAX_BITS:
+            return "requires a filter of more than 256 MB: set a smaller 'items' or a larger 'fpp'"
+        return None

@@ -36,7 +36,7 @@ from paimon_sql.format.bytes.row_bitmaps import (
     encode_slices,
     read_bitmap,
 )
-from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
 from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
@@ -58,30 +58,9 @@ _MAX_DIGITS, _MAX_PRECISION = 18, 6
 _EMPTY_SLICES = 64
 
 
-class RangeBitmap(FileIndexKind):
-    """The kind ``range-bitmap`` (Paimon: `RangeBitmapFileIndex`)."""
-
-    name = "range-bitmap"
-    settings = (CHUNK_SIZE,)
-    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
-
-    def supports(self, data_type: t.DataType) -> bool:
-        if isinstance(data_type, t.DecimalType):
-            return data_type.precision <= _MAX_DIGITS
-        if isinstance(data_type, t.TIMESTAMPS):
-            return data_type.precision <= _MAX_PRECISION
-        return super().supports(data_type)
-
-    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        return _Builder(data_type, settings)
-
-    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        return _Reader(data, data_type)
-
-
 class _Builder(ColumnBuilder):
     def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
-        super().__init__(data_type)
+        super().__init__(data_type, settings)
         chosen = settings.get(CHUNK_SIZE)
         self._chunk = chosen if chosen is not None else 0 if isinstance(data_type, _ALONE) else _CHUNK
 
@@ -278,3 +257,20 @@ def _read_slices(data: bytes, at: int) -> BitSlices:
         check_range(begin, length, len(data), "a bitmap of a range bitmap")
     slices = [read_bitmap(data[start + offset : start + offset + length]) for offset, length in locations]
     return BitSlices(read_bitmap(data[body:start]), slices)
+
+
+class RangeBitmap(FileIndexKind):
+    """The kind ``range-bitmap`` (Paimon: `RangeBitmapFileIndex`)."""
+
+    name = "range-bitmap"
+    settings = (CHUNK_SIZE,)
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
+    builder = staticmethod(_Builder)
+    reader = staticmethod(_Reader)
+
+    def supports(self, data_type: t.DataType) -> bool:
+        if isinstance(data_type, t.DecimalType):
+            return data_type.precision <= _MAX_DIGITS
+        if isinstance(data_type, t.TIMESTAMPS):
+            return data_type.precision <= _MAX_PRECISION
+        return super().supports(data_type)

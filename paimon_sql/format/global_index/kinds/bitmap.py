@@ -97,63 +97,6 @@ def read_places(block: bytes) -> Places:
     return Places(pa.array(keys, pa.large_binary()), offsets, lengths)
 
 
-class Bitmap(GlobalIndexKind):
-    """A bitmap for each value: for columns of few distinct values, searched by equality."""
-
-    name = "bitmap"
-    max_search_bytes = settings.BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
-    compression: ClassVar[Option[str]] = settings.BITMAP_INDEX_COMPRESSION
-    compression_level: ClassVar[Option[int]] = settings.BITMAP_INDEX_COMPRESSION_LEVEL
-    block_size: ClassVar[Option[int]] = settings.BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
-
-    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        compression = Compression(options.get(self.compression), options.get(self.compression_level))
-        starts = rows.starts()
-        counts = np.diff(starts, append=len(rows.rows))
-        lengths = np.zeros(len(starts), np.int64)
-        for first, last in rows.key_batches():
-            low = starts[first]
-            bitmaps = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
-            lengths[first:last] = [len(body) for body in bitmaps]
-            yield b"".join(bitmaps)
-        dictionary = Places(keys.encoded(rows.keys.take(pa.array(starts))), np.cumsum(lengths) - lengths, lengths)
-        at = int(lengths.sum())
-        firsts, offsets, sizes = [], [], []
-        for start, end in pairwise(_cuts(dictionary.sizes(), options.get(self.block_size))):
-            block, size = encode_block(dictionary.part(start, end).block(), compression)
-            firsts.append(start)
-            offsets.append(at)
-            sizes.append(size)
-            at += len(block)
-            yield block
-        locations = []
-        none = rows.nulls[:0]
-        for some_rows in (none, none) if self.is_of_elements else (rows.nulls, np.sort(rows.rows)):
-            body = serialized_rows(some_rows)
-            locations += [at, len(body)]
-            at += len(body)
-            yield body
-        index = Places(
-            dictionary.keys.take(pa.array(firsts, pa.int64())), np.array(offsets, np.int64), np.array(sizes, np.int64)
-        )
-        block, size = encode_block(index.block(), compression)
-        yield block
-        yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
-
-    def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
-        return _Reader(read, size, keys)
-
-
-def _cuts(sizes: Longs, block_size: int) -> list[int]:
-    """Cut the dictionary into blocks: max keys that fit into a block, at least one; the starts, then the end."""
-    before = np.concatenate([[0], np.cumsum(sizes)])
-    cuts = [0]
-    while (start := cuts[-1]) < len(sizes):
-        end = int(np.searchsorted(before, before[start] + block_size - _COUNT_BYTES, side="right")) - 1
-        cuts.append(max(end, start + 1))
-    return cuts
-
-
 class _Reader(GlobalIndexReader):
     def __init__(self, read: Read, size: int, keys: IndexKeys) -> None:
         self._read, self._size, self._keys = read, size, keys
@@ -199,3 +142,58 @@ class _Reader(GlobalIndexReader):
             for at, length in zip(entries.offsets[wanted].tolist(), entries.lengths[wanted].tolist(), strict=True):
                 found |= read_rows(self._read(at, length))
         return found
+
+
+class Bitmap(GlobalIndexKind):
+    """A bitmap for each value: for columns of few distinct values, searched by equality."""
+
+    name = "bitmap"
+    max_search_bytes = settings.BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
+    reader = staticmethod(_Reader)
+    compression: ClassVar[Option[str]] = settings.BITMAP_INDEX_COMPRESSION
+    compression_level: ClassVar[Option[int]] = settings.BITMAP_INDEX_COMPRESSION_LEVEL
+    block_size: ClassVar[Option[int]] = settings.BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
+
+    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
+        compression = Compression(options.get(self.compression), options.get(self.compression_level))
+        starts = rows.starts()
+        counts = np.diff(starts, append=len(rows.rows))
+        lengths = np.zeros(len(starts), np.int64)
+        for first, last in rows.key_batches():
+            low = starts[first]
+            bitmaps = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
+            lengths[first:last] = [len(body) for body in bitmaps]
+            yield b"".join(bitmaps)
+        dictionary = Places(keys.encoded(rows.keys.take(pa.array(starts))), np.cumsum(lengths) - lengths, lengths)
+        at = int(lengths.sum())
+        firsts, offsets, sizes = [], [], []
+        for start, end in pairwise(_cuts(dictionary.sizes(), options.get(self.block_size))):
+            block, size = encode_block(dictionary.part(start, end).block(), compression)
+            firsts.append(start)
+            offsets.append(at)
+            sizes.append(size)
+            at += len(block)
+            yield block
+        locations = []
+        none = rows.nulls[:0]
+        for some_rows in (none, none) if self.is_of_elements else (rows.nulls, np.sort(rows.rows)):
+            body = serialized_rows(some_rows)
+            locations += [at, len(body)]
+            at += len(body)
+            yield body
+        index = Places(
+            dictionary.keys.take(pa.array(firsts, pa.int64())), np.array(offsets, np.int64), np.array(sizes, np.int64)
+        )
+        block, size = encode_block(index.block(), compression)
+        yield block
+        yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
+
+
+def _cuts(sizes: Longs, block_size: int) -> list[int]:
+    """Cut the dictionary into blocks: max keys that fit into a block, at least one; the starts, then the end."""
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    cuts = [0]
+    while (start := cuts[-1]) < len(sizes):
+        end = int(np.searchsorted(before, before[start] + block_size - _COUNT_BYTES, side="right")) - 1
+        cuts.append(max(end, start + 1))
+    return cuts

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.avro.container import CODECS, AvroEncoder, codec_name
 from paimon_sql.format.avro.schemas import without_logical_types
+from paimon_sql.format.bytes.decimals import WIDTH, big_endian
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_keys
@@ -21,7 +21,6 @@ from paimon_sql.storage.file_io.base import FileIO, translate_errors
 T = TypeVar("T")
 
 _MILLIS_DIGITS = 3
-_DECIMAL_BYTES = 16
 
 
 def encode_column(array: pa.Array, data_type: t.DataType) -> Sequence[object]:
@@ -41,10 +40,8 @@ def encode_column(array: pa.Array, data_type: t.DataType) -> Sequence[object]:
         case t.ArrayType() | t.VectorType():
             lists = conform(array, pa.list_(array.type.value_field))
             return _slices(lists, encode_column(lists.values, data_type.element))
-        case t.MapType():
-            return _maps(array, data_type.key, data_type.value)
-        case t.MultisetType():
-            return _maps(array, data_type.element, t.IntType(False))
+        case t.MapType() | t.MultisetType():
+            return _maps(array, *t.entry_types(data_type))
     return list(array.to_pylist())
 
 
@@ -71,17 +68,9 @@ def _maps(array: pa.Array, key: t.DataType, value: t.DataType) -> Sequence[objec
 
 
 def _decimals(array: pa.Array) -> Sequence[bytes | None]:
-    """Return the shortest big-endian two's complement of each unscaled value."""
-    first = array.offset * _DECIMAL_BYTES
-    little = np.frombuffer(array.buffers()[1], np.uint8, len(array) * _DECIMAL_BYTES, first)
-    big = little.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
-    fill = np.where(big[:, :1] >= 0x80, 0xFF, 0)
-    # A leading byte is redundant if it only repeats the sign bit of the next byte.
-    spare = (big[:, :-1] == fill) & ((big[:, 1:] >= 0x80) == (fill == 0xFF))
-    leading = np.cumprod(spare, axis=1).sum(axis=1).tolist()
+    big, spare = big_endian(array)
     data = big.tobytes()
-    step = _DECIMAL_BYTES
-    return _where_valid(array, [data[i * step + skip : (i + 1) * step] for i, skip in enumerate(leading)])
+    return _where_valid(array, [data[i * WIDTH + skip : (i + 1) * WIDTH] for i, skip in enumerate(spare.tolist())])
 
 
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 256 * 1024
