@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import BinaryIO, NamedTuple, TypeAlias, TypedDict, cast
+from typing import BinaryIO, TypeAlias, TypedDict, cast
 
 import cramjam
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
@@ -53,12 +53,6 @@ class _Header(TypedDict):
     sync: bytes
 
 
-class _Codec(NamedTuple):
-    compress: Callable[[bytes], bytes]
-    unpacked_as: str
-    """The codec's name in `decompress`."""
-
-
 def _deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(data) + packer.flush()
@@ -68,14 +62,17 @@ def _snappy(data: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(CRC_BYTES, "big")
 
 
-CODECS = {
-    "null": _Codec(bytes, "null"),
-    "deflate": _Codec(_deflate, "deflate"),
-    "snappy": _Codec(_snappy, "snappy-crc"),
-    "zstandard": _Codec(lambda data: zstd.compress(data, 1), "zstandard"),
-    "bzip2": _Codec(bz2.compress, "bzip2"),
-    "xz": _Codec(lzma.compress, "xz"),
+CODECS: dict[str, Callable[[bytes], bytes]] = {
+    "null": bytes,
+    "deflate": _deflate,
+    "snappy": _snappy,
+    "zstandard": zstd.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
 }
+"""Compression by codec."""
+_WITH_CHECKSUMS = {"snappy": "snappy-crc"}
+"""Names of codecs in `decompress` that differ."""
 _ALIASES = {"zstd": "zstandard", "none": "null", "uncompressed": "null", "": "null"}
 
 
@@ -124,7 +121,7 @@ class AvroContainer:
                 raise CorruptFileError(f"no sync marker after the block at byte {at}", path=self.path)
             limit = max_block if max_total is None else min(max_block, max_total)
             try:
-                block = decompress(CODECS[self.codec].unpacked_as, data[:size], limit)
+                block = decompress(_WITH_CHECKSUMS.get(self.codec, self.codec), data[:size], limit)
                 check_count(count, len(block) // self.min_record_size, "records of a block")
             except CorruptFileError:
                 raise
@@ -265,7 +262,7 @@ class AvroEncoder:
         zstd_level: int = 1,
     ) -> None:
         self._schema = _array_schema(coded_by or schema_text)
-        self._compress = partial(zstd.compress, level=zstd_level) if codec == "zstandard" else CODECS[codec].compress
+        self._compress = partial(zstd.compress, level=zstd_level) if codec == "zstandard" else CODECS[codec]
         self._sync = os.urandom(_SYNC_SIZE)
         texts = {"avro.schema": schema_text, "avro.codec": codec, **(metadata or {})}
         header = {"magic": MAGIC, "meta": {key: text.encode() for key, text in texts.items()}, "sync": self._sync}

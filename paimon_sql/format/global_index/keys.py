@@ -114,9 +114,7 @@ class IndexKeys:
 
     def equals(self, values: pa.Array) -> pa.Array:
         """The possible keys of rows whose value is one of ``values``; both zeros are one value."""
-        if KeyType(self.type).is_float and pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
-            values = pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
-        return pc.unique(self.ordered(values))
+        return pc.unique(self.ordered(KeyType(self.type).with_both_zeros(values)))
 
     def bound(self, value: pa.Scalar, *, above: bool) -> pa.Scalar:
         """The key of a value that is a bound of a range.
@@ -125,9 +123,7 @@ class IndexKeys:
             value: the value.
             above: whether the bound of a zero lies above both zeros.
         """
-        if KeyType(self.type).is_float and value.as_py() == 0:
-            value = pa.scalar(0.0 if above else -0.0, value.type)
-        return self.ordered(pa.array([value.as_py()], value.type))[0]
+        return self.ordered(KeyType(self.type).bounding(value, above=above))[0]
 
 
 def keys_of(data_type: t.DataType) -> IndexKeys:

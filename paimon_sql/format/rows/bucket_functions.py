@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.bytes.memory import Longs, Words, binary_buffers, range_index
+from paimon_sql.format.bytes.murmur3 import Hashes, finish, mix, mix_one, scramble
 from paimon_sql.format.rows.binary_row import header_size
 from paimon_sql.format.rows.encode import Columns, Slots, column_slots, header_words, pack_rows
 from paimon_sql.format.schema import types as t
@@ -231,8 +232,6 @@ _HIVE_HASHES: dict[type[t.DataType], Callable[[pa.Array], Hashes]] = {
 }
 
 
-Hashes: TypeAlias = npt.NDArray[np.uint32]
-
 _SEED = np.uint32(42)
 _BLOCK = 1 << 15
 """Rows hashed together: few enough that their words stay in the CPU cache."""
@@ -269,18 +268,18 @@ def _hash_slots(slots: Sequence[Slots]) -> Hashes:
         for column in words:
             if column is None:
                 for _ in range(2):
-                    _mix(mixed, None)
+                    mix(mixed, None)
             else:
                 halves = column[block].view(np.uint32)
-                _mix(mixed, _scramble(halves[0::2]))
-                _mix(mixed, _scramble(halves[1::2]))
-        hashes[block] = _finish(mixed, np.uint32(size))
+                mix(mixed, scramble(halves[0::2]))
+                mix(mixed, scramble(halves[1::2]))
+        hashes[block] = finish(mixed, np.uint32(size))
     return hashes
 
 
 def _hash_stretches(body: Words, sizes: Longs) -> Hashes:
     """The hashes of concatenated rows of any size; ``sizes`` are in bytes."""
-    scrambled = _scramble(body.view(np.uint32))
+    scrambled = scramble(body.view(np.uint32))
     halves = sizes // 4
     max_halves = int(halves.max(initial=0))
     # Longest rows first, so that the rows with remaining words are always a prefix.
@@ -296,50 +295,13 @@ def _hash_stretches(body: Words, sizes: Longs) -> Hashes:
             for row in range(active):
                 first = int(firsts[row])
                 rest = scrambled[first + step : first + int(descending[row])]
-                mixed[row] = _mix_one(int(mixed[row]), rest.tolist())
+                mixed[row] = mix_one(int(mixed[row]), rest.tolist())
             break
-        _mix(mixed[:active], scrambled[firsts[:active] + step])
+        mix(mixed[:active], scrambled[firsts[:active] + step])
     hashes = np.empty(len(sizes), np.uint32)
-    hashes[order] = _finish(mixed, descending.astype(np.uint32) * np.uint32(4))
+    hashes[order] = finish(mixed, descending.astype(np.uint32) * np.uint32(4))
     return hashes
 
 
 _FEW = 16
 """Up to so many long rows are faster mixed one by one than together."""
-
-
-def _scramble(words: npt.NDArray[np.uint32]) -> Hashes:
-    """Transform words before mixing; independent of previous words."""
-    scrambled = words * np.uint32(0xCC9E2D51)
-    scrambled = (scrambled << np.uint32(15)) | (scrambled >> np.uint32(17))
-    scrambled *= np.uint32(0x1B873593)
-    return scrambled
-
-
-def _mix(mixed: Hashes, scrambled: Hashes | None) -> None:
-    """Mix a scrambled word into each hash, in place; None is a word of zeros."""
-    if scrambled is not None:
-        mixed ^= scrambled
-    high = mixed >> np.uint32(19)
-    mixed <<= np.uint32(13)
-    mixed |= high
-    mixed *= np.uint32(5)
-    mixed += np.uint32(0xE6546B64)
-
-
-def _mix_one(mixed: int, scrambled: list[int]) -> int:
-    for word in scrambled:
-        mixed ^= word
-        mixed = ((mixed << 13 | mixed >> 19) * 5 + 0xE6546B64) & 0xFFFFFFFF
-    return mixed
-
-
-def _finish(mixed: Hashes, size: npt.NDArray[np.uint32] | np.uint32) -> Hashes:
-    """Finalize hashes; ``size`` is that of the rows in bytes."""
-    mixed = mixed ^ size
-    mixed ^= mixed >> np.uint32(16)
-    mixed *= np.uint32(0x85EBCA6B)
-    mixed ^= mixed >> np.uint32(13)
-    mixed *= np.uint32(0xC2B2AE35)
-    mixed ^= mixed >> np.uint32(16)
-    return mixed

@@ -24,6 +24,7 @@ from paimon_sql.format.bytes.memory import (
     Longs,
     Mask,
     Words,
+    binary_array,
     binary_buffers,
     null_mask,
     offsets_of,
@@ -75,11 +76,8 @@ def encode_rows(columns: Columns, types: Sequence[t.DataType], *, prefix: bool =
         positions = np.repeat(np.arange(1, len(sizes) + 1), halves) + np.arange(int(halves.sum()))
         prefixed[positions] = body.view(np.uint32)
         prefixed[offsets_of(halves)[:-1] + np.arange(len(sizes))] = np.frombuffer(PREFIX.pack(len(types)), np.uint32)[0]
-        body, sizes = prefixed, sizes + PREFIX.size  # type: ignore[assignment]
-    offsets = offsets_of(sizes)
-    wide = int(offsets[-1]) > 2**31 - 1
-    buffers = [None, pa.py_buffer(offsets if wide else offsets.astype(np.int32)), pa.py_buffer(body)]
-    return pa.Array.from_buffers(pa.large_binary() if wide else pa.binary(), len(sizes), buffers)
+        return binary_array(prefixed.view(np.uint8), offsets_of(sizes + PREFIX.size))
+    return binary_array(body.view(np.uint8), offsets_of(sizes))
 
 
 def column_slots(columns: Columns, types: Sequence[t.DataType]) -> list[Slots]:

@@ -17,6 +17,7 @@ bitmaps.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -197,26 +198,14 @@ class _Dictionary:
 
     def find(self, key: Any) -> tuple[int, bool]:
         """The code of the first value that is not less than ``key``, and whether it equals ``key``."""
-        low, high = 0, self._chunks
-        while low < high:
-            middle = (low + high) // 2
-            if self._head(middle)[0] <= key:
-                low = middle + 1
-            else:
-                high = middle
-        if not low:
+        after = bisect_right(range(self._chunks), key, key=lambda chunk: self._head(chunk)[0])
+        if not after:
             return 0, False
-        first, (number, offset, size, *lengths) = self._head(low - 1)
+        first, (number, offset, size, *lengths) = self._head(after - 1)
         if first == key:
             return number, True
-        low, high = 0, size
         at = self._bodies + offset
-        while low < high:
-            middle = (low + high) // 2
-            if self._other(at, middle, lengths) < key:
-                low = middle + 1
-            else:
-                high = middle
+        low = bisect_left(range(size), key, key=lambda index: self._other(at, index, lengths))
         return number + 1 + low, low < size and self._other(at, low, lengths) == key
 
     def _head(self, chunk: int) -> tuple[Key, tuple[int, ...]]:

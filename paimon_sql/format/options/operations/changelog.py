@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paimon_sql.format.options.table.data_file import stats_mode
 from paimon_sql.format.options.values import option, unread
 
 CHANGELOG_PRODUCER = option.one_of(
@@ -27,7 +28,7 @@ CHANGELOG_FILE_COMPRESSION = option.string(
 CHANGELOG_FILE_PREFIX = option.string(
     "changelog-file.prefix", "The prefix of the names of changelog files.", "changelog-"
 )
-CHANGELOG_FILE_STATS_MODE = option.string(
+CHANGELOG_FILE_STATS_MODE = stats_mode(
     "changelog-file.stats-mode", "The statistics that are kept for changelog files; defaults to those of data files."
 )
 CHANGELOG_NUM_RETAINED_MIN = option.integer.at_least(1)(

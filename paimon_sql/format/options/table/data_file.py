@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from enum import Enum
 
-from paimon_sql.format.options.values import UNLIMITED_LONG, fixed, java, option, unread
+from paimon_sql.format.options.values import UNLIMITED_LONG, Kind, fixed, java, option, unread
 
-_STATS_MODE = re.compile(r"none|counts|full|truncate\s*\(\s*[1-9]\d*\s*\)")
+_STATS_MODE = re.compile(r"none|counts|full|truncate\s*\(\s*([1-9]\d{0,8})\s*\)")
 
 
-def _stats_mode(value: str) -> str | None:
-    known = _STATS_MODE.fullmatch(value.strip().lower())
-    return None if known else "it must be none, counts, full or truncate(<number of characters>)"
+class StoredStats(Enum):
+    """The stored part of a column's statistics."""
 
+    NOTHING = "none"
+    COUNTS = "counts"
+    BOUNDS = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class StatsMode:
+    """A statistics mode; bounds of strings and bytes are truncated to ``length`` unless it is None."""
+
+    kept: StoredStats
+    length: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> StatsMode:
+        """Parse ``none``, ``counts``, ``truncate(16)`` or ``full``.
+
+        Raises:
+            ValueError: it is none of these.
+        """
+        mode = text.strip().lower()
+        if (match := _STATS_MODE.fullmatch(mode)) is None:
+            raise ValueError("it must be none, counts, full or truncate(<number of characters>)")
+        return cls(StoredStats.BOUNDS, int(match[1])) if match[1] else cls(StoredStats(mode))
+
+
+def _modes_by_level(text: str) -> dict[int, StatsMode]:
+    modes = option.mapping.parse(text)
+    if not all(map(str.isdecimal, modes)):
+        raise ValueError("it must be pairs of level and mode such as '0:none,5:full'")
+    return {int(level): StatsMode.parse(mode) for level, mode in modes.items()}
+
+
+stats_mode = Kind("String", StatsMode.parse, {})
 
 FILE_FORMAT = option.one_of(
-    "parquet",
-    "orc",
-    "avro",
-    "csv",
-    "json",
-    "text",
-    "lance",
-    "vortex",
-    "mosaic",
-    "row",
+    *("parquet", "orc", "avro", "csv", "json", "text", "lance", "vortex", "mosaic", "row"),
     registry="paimon_sql.storage.file_formats.registry:format_names",
 )("file.format", "The file format of data files.", "parquet")
 FILE_FORMAT_PER_LEVEL = option.mapping(
@@ -75,12 +100,12 @@ DATA_FILE_EXTERNAL_PATHS_WEIGHTS = option.string(
     "data-file.external-paths.weights",
     "The weights of the external directories for the strategy weight-robin: comma-separated integers.",
 )
-METADATA_STATS_MODE = option.string.checked(_stats_mode)(
+METADATA_STATS_MODE = stats_mode(
     "metadata.stats-mode",
     "The statistics of each column in manifests: none, counts of nulls, full bounds, or truncated bounds.",
     "truncate(16)",
 )
-METADATA_STATS_MODE_PER_LEVEL = option.mapping(
+METADATA_STATS_MODE_PER_LEVEL = Kind("Map", _modes_by_level, {})(
     "metadata.stats-mode.per.level", "The statistics of individual levels, as in 0:none.", ""
 )
 METADATA_STATS_DENSE_STORE = option.boolean(
@@ -91,9 +116,7 @@ METADATA_STATS_KEEP_FIRST_N_COLUMNS = option.integer.at_least(-1)(
     "The number of leading columns for which statistics are kept; -1 for all.",
     "-1",
 )
-FIELD_STATS_MODE = option.string.checked(_stats_mode)(
-    "fields.<column>.stats-mode", "The statistics that are kept for this column."
-)
+FIELD_STATS_MODE = stats_mode("fields.<column>.stats-mode", "The statistics that are kept for this column.")
 PARQUET_ENABLE_DICTIONARY = option.string(
     "parquet.enable.dictionary", "Whether Parquet files use dictionaries: true or false."
 )

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.bytes.delta_varint import encode
+from paimon_sql.format.bytes.varints import encode_deltas
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import StreamWriter, refuse_nulls
 from paimon_sql.storage.file_formats.blob import elements
@@ -96,7 +96,7 @@ class BlobWriter(StreamWriter):
         return self._size - begin
 
     def _end(self) -> None:
-        index = encode(np.array(self._lengths, dtype=np.int64))
+        index = encode_deltas(np.array(self._lengths, dtype=np.int64))
         self._emit(index + elements.FOOTER.pack(len(index), elements.VERSION))
 
     def close(self) -> int:

@@ -97,8 +97,10 @@ def _leaves(elements: list[Struct]) -> Iterator[tuple[str, Struct]]:
 
 
 _TRUE, _FALSE = 1, 2
-_BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
+_BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
+_FIXED_SIZES = {3: 1, 7: 8}
+"""Bytes of single bytes and of doubles."""
 _LONG_LIST = 15
 _MAX_DEPTH = 64
 """Maximum nesting of structs and lists; Parquet's have less than ten levels."""
@@ -131,7 +133,7 @@ class Items:
 
 
 def decode(data: bytes) -> Struct:
-    """Decode a struct; ValueError or IndexError if invalid."""
+    """Decode a struct; ValueError if invalid."""
     return _Reader(data).struct()
 
 
@@ -149,9 +151,7 @@ class _Reader:
         self._depth = 0
 
     def _byte(self) -> int:
-        value = self._data[self._at]
-        self._at += 1
-        return value
+        return self._take(1)[0]
 
     def _take(self, size: int) -> bytes:
         end = self._at + size
@@ -199,10 +199,8 @@ class _Reader:
             found: Value = self.struct() if kind == _STRUCT else self._items()
             self._depth -= 1
             return found
-        if kind == _BYTE:
-            return self._take(1)
-        if kind == _DOUBLE:
-            return self._take(8)
+        if kind in _FIXED_SIZES:
+            return self._take(_FIXED_SIZES[kind])
         raise ValueError(f"type code {kind} is unknown")
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options.table.data_file import PARQUET_ENABLE_DICTIONARY, PARQUET_PROPERTY
+from paimon_sql.format.options.values import option
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, fill_below_nulls
 from paimon_sql.storage.file_formats.base import StreamWriter, WriteSettings
@@ -103,7 +104,7 @@ class ParquetWriter(StreamWriter):
     def _dictionary_columns(self, sample: pa.Table) -> list[str] | bool:
         """Return the leaves with a dictionary: those set by options, else those whose first values repeat."""
         by_column = self._settings.flags_by_column(_DICTIONARY)
-        if not self._settings.flag(_DICTIONARY, True):
+        if not self._settings.read(option.boolean, _DICTIONARY, True):
             return [c for c, wanted in by_column.items() if wanted]
         head = sample.slice(0, _SAMPLE_ROWS)
         chosen = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.options.table.data_file import StatsMode, StoredStats
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.format.statistics.column_statistics import StatsCollector, StatsMode, StoredStats
+from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_formats.blob.writer import BlobWriter
