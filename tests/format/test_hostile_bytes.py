@@ -18,10 +18,8 @@ from pyroaring import BitMap, BitMap64
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
 from paimon_sql.format.bytes.bounded import BoundsError, check_total, decoding, exactly
-from paimon_sql.format.bytes.delta_varint import decoded_lists
-from paimon_sql.format.bytes.delta_varint import encode as encoded_deltas
 from paimon_sql.format.bytes.roaring64 import Roaring64
-from paimon_sql.format.bytes.varints import encode
+from paimon_sql.format.bytes.varints import decode_deltas, encode, encode_deltas
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.registry import KINDS as FILE_INDEXES
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, check_rows
@@ -226,7 +224,7 @@ PARTS: dict[str, Case] = {
     "nested columns": (NESTED_ROW, lambda d: decode_columns(NESTED, [d, NESTED_ROW])),
     "Roaring64Bitmap": (roaring(), Roaring64.read),
     "range of keys": (KeyRange(b"abc", b"def", True).write(), KeyRange.read),
-    "lists of lengths": (encoded_deltas(np.arange(50)), lambda d: decoded_lists(d, np.array([len(d)]))),
+    "lists of lengths": (encode_deltas(np.arange(50)), lambda d: decode_deltas(d, np.array([len(d)]))),
 }
 
 

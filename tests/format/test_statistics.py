@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.table.data_file import StatsMode
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
@@ -23,7 +24,6 @@ from paimon_sql.format.statistics.column_statistics import (
     KEY_MODE,
     SimpleStats,
     StatsCollector,
-    StatsMode,
     column_modes,
     decode_stats_columns,
     stats_fields,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.statistics.column_statistics import FULL, KEY_MODE, StatsMode, StoredStats, column_modes
+from paimon_sql.format.options.table.data_file import StatsMode, StoredStats
+from paimon_sql.format.statistics.column_statistics import FULL, KEY_MODE, column_modes
 
 _NONE = StatsMode(StoredStats.NOTHING)
 _COUNTS = StatsMode(StoredStats.COUNTS)

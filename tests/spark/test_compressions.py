@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 from paimon_sql.format.bytes.codecs import decompress_lzo
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import file_format
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.file_reads import read_rows
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 FIELDS = [
@@ -42,8 +43,8 @@ WRITTEN = [
 
 
 def read_files(folder: Path, name: str) -> pa.Table:
-    reader, columns = file_format(name), [f.name for f in FIELDS]
-    files = [reader.read(LocalFileIO(), str(path), None, FIELDS, columns) for path in sorted(folder.glob(f"*.{name}"))]
+    kind, columns, paths = file_format(name), [f.name for f in FIELDS], sorted(folder.glob(f"*.{name}"))
+    files = [read_rows(kind, LocalFileIO(), str(path), None, FIELDS, columns) for path in paths]
     return pa.Table.from_batches([batch for batches in files for batch in batches], arrow_schema(FIELDS))
 
 

@@ -17,6 +17,7 @@ from pyspark.sql.variant_utils import VariantUtils
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats import registry
 from paimon_sql.storage.file_io.local import LocalFileIO
+from tests.storage.file_reads import read_rows
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 INFER = "'variant.inferShreddingSchema' = 'true'"
@@ -364,7 +365,7 @@ def test_workers_read_files_that_spark_took_apart(sql: Sql, spark: SparkSession,
     assert "typed_value" in str(pq.ParquetFile(path).schema)
     inner = t.RowType(True, (t.DataField(3, "x", t.VariantType()),))
     fields = [t.DataField(0, "k", t.IntType()), t.DataField(1, "v", t.VariantType()), t.DataField(2, "s", inner)]
-    read = registry.file_format("parquet").read(LocalFileIO(), str(path), None, fields, ["k", "v", "s"])
+    read = read_rows(registry.file_format("parquet"), LocalFileIO(), str(path), None, fields, ["k", "v", "s"])
     found = {row["k"]: (row["v"], row["s"]["x"]) for batch in read for row in batch.to_pylist()}
     assert found[5] == (None, None)
     for k, document in enumerate(DOCUMENTS[:4], start=1):

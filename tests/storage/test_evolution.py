@@ -16,8 +16,9 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.schema.system_fields import key_field
 from paimon_sql.storage.columns.schema_evolution import evolve, finds_by_name, plan_evolution
-from paimon_sql.storage.file_formats import file_format
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.file_reads import read_rows
 from tests.storage.live_files import expected_rows, live_files, rendered
 from tests.storage.typed_columns import columns
 
@@ -48,7 +49,9 @@ def test_golden_tables_are_read_under_their_newest_schema(golden: Path, case: st
     tables = []
     for file in live_files(golden, case):
         plan = plan_evolution(file.fields, file.newest.fields)
-        read = file_format(file.format).read(LocalFileIO(), str(file.path), None, plan.file_fields, list(plan.columns))
+        read = read_rows(
+            file_format(file.format), LocalFileIO(), str(file.path), None, plan.file_fields, list(plan.columns)
+        )
         tables.append(pa.Table.from_batches(map(plan.apply, read), plan.schema))
     assert rendered(pa.concat_tables(tables)) == expected_rows(golden, case)
 

@@ -16,9 +16,10 @@ import pytest
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_formats.avro.schema import avro_schema
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.file_reads import read_rows
 
 IO = LocalFileIO()
 AVRO = file_format("avro")
@@ -39,7 +40,7 @@ def write(path: Path, options: dict[str, str]) -> pa.RecordBatch:
 @pytest.mark.parametrize("codec", ["zstd", "snappy", "deflate", "none", "bzip2", "xz"])
 def test_every_codec_reads_back(tmp_path: Path, codec: str) -> None:
     batch = write(tmp_path / "f.avro", {"file.compression": codec})
-    (read,) = AVRO.read(IO, str(tmp_path / "f.avro"), None, FIELDS, ["k", "m"])
+    (read,) = read_rows(AVRO, IO, str(tmp_path / "f.avro"), None, FIELDS, ["k", "m"])
     assert read.equals(batch)
 
 
@@ -107,7 +108,7 @@ def test_schemas_of_other_writers_are_read(tmp_path: Path) -> None:
         t.DataField(1, "d", t.DecimalType(True, 5, 0)),
         t.DataField(2, "i", t.BigIntType()),
     ]
-    (read,) = AVRO.read(IO, path, None, fields, ["t", "d", "i"])
+    (read,) = read_rows(AVRO, IO, path, None, fields, ["t", "d", "i"])
     assert [column.to_pylist() for column in read.columns] == [[at, None], [Decimal(-7), Decimal(5)], [1, 2]]
 
 
@@ -115,14 +116,14 @@ def test_a_union_of_more_than_one_type_is_refused(tmp_path: Path) -> None:
     schema = {"type": "record", "name": "r", "fields": [{"name": "u", "type": ["null", "int", "string"]}]}
     path = foreign(tmp_path / "f.avro", schema, [{"u": 1}])
     with pytest.raises(UnsupportedError, match="union of 2 types"):
-        list(AVRO.read(IO, path, None, [t.DataField(0, "u", t.IntType())], ["u"]))
+        list(read_rows(AVRO, IO, path, None, [t.DataField(0, "u", t.IntType())], ["u"]))
 
 
 def test_a_value_that_does_not_fit_names_its_column(tmp_path: Path) -> None:
     schema = {"type": "record", "name": "r", "fields": [{"name": "i", "type": "long"}]}
     path = foreign(tmp_path / "f.avro", schema, [{"i": 2**40}])
     with pytest.raises(CorruptFileError, match=r"f\.avro: column 'i' cannot be read as INT"):
-        list(AVRO.read(IO, path, None, [t.DataField(0, "i", t.IntType())], ["i"]))
+        list(read_rows(AVRO, IO, path, None, [t.DataField(0, "i", t.IntType())], ["i"]))
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -131,4 +132,4 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     for damage in (b"", b"Obj\x01", bytes(data[:-200])):
         (tmp_path / "f.avro").write_bytes(damage)
         with pytest.raises(CorruptFileError, match=r"f\.avro"):
-            list(AVRO.read(IO, str(tmp_path / "f.avro"), None, FIELDS, ["k"]))
+            list(read_rows(AVRO, IO, str(tmp_path / "f.avro"), None, FIELDS, ["k"]))

@@ -12,9 +12,10 @@ import pytest
 
 from paimon_sql.format.avro.container import open_container
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_formats.orc.tail import read_tail
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.file_reads import read_rows
 from tests.storage.live_files import LiveFile, expected_rows, live_files, rendered
 
 IO = LocalFileIO()
@@ -37,7 +38,7 @@ KEYED = ["pk_parquet_levels", "pk_orc_levels", "pk_avro_levels", "thin_mode_parq
 def read(file: LiveFile) -> pa.Table:
     names = [f.name for f in file.fields]
     size = file.path.stat().st_size
-    batches = file_format(file.format).read(IO, str(file.path), size, file.fields, names)
+    batches = read_rows(file_format(file.format), IO, str(file.path), size, file.fields, names)
     return pa.Table.from_batches(batches, arrow_schema(file.fields))
 
 

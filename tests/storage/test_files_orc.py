@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_formats.orc.encodings import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.file_formats.orc.tail import read_tail
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
 from tests.storage.core_tables import insert, make_table, rows
+from tests.storage.file_reads import read_rows
 
 IO = LocalFileIO()
 ORC = file_format("orc")
@@ -35,7 +36,7 @@ def write(
 
 
 def read(path: Path, fields: list[t.DataField], options: dict[str, str] | None = None) -> list[list[object]]:
-    batches = ORC.read(IO, str(path), None, fields, [f.name for f in fields], options=options)
+    batches = read_rows(ORC, IO, str(path), None, fields, [f.name for f in fields], options=options)
     table = pa.Table.from_batches(batches, arrow_schema(fields))
     return [column.to_pylist() for column in table.columns]
 
@@ -86,7 +87,7 @@ def test_times_in_lists_maps_and_rows_are_kept(tmp_path: Path) -> None:
     columns = [pa.array(lists, schema.field(0).type), pa.array(maps, schema.field(1).type)]
     path = tmp_path / "f.orc"
     write(path, fields, columns)
-    (batch,) = ORC.read(IO, str(path), None, fields, ["l", "m"])
+    (batch,) = read_rows(ORC, IO, str(path), None, fields, ["l", "m"])
     assert batch.column(0).equals(columns[0])
     moved = batch.column(1).items.view(pa.int64()).to_pylist()
     # Of the second before 1970 ORC tells only the first millisecond.

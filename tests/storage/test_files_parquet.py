@@ -13,8 +13,10 @@ import pytest
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, InvalidOptionError, MissingFileError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import ColumnRange, FileRead, file_format
+from paimon_sql.storage.file_formats.base import ColumnRange, FileRead
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.file_reads import read_rows
 
 IO = LocalFileIO()
 PARQUET = file_format("parquet")
@@ -133,7 +135,7 @@ def test_nanoseconds_are_int96_beside_other_timestamps(tmp_path: Path) -> None:
     writer.close()
     schema = pq.ParquetFile(path).schema
     assert [schema.column(i).physical_type for i in range(2)] == ["INT96", "INT64"]
-    (read,) = PARQUET.read(IO, str(path), None, NS, ["n"])
+    (read,) = read_rows(PARQUET, IO, str(path), None, NS, ["n"])
     assert read.column(0).view(pa.int64()).to_pylist() == SPAN
     # What other readers make of INT96, as far as they can express it.
     assert pq.read_table(path)["n"].combine_chunks().view(pa.int64()).to_pylist() == SPAN
@@ -143,7 +145,7 @@ def test_int96_of_any_year_is_read_into_microseconds(tmp_path: Path) -> None:
     times = [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999), None]
     path = tmp_path / "f.parquet"
     pq.write_table(pa.table({"u": pa.array(times, pa.timestamp("us"))}), path, use_deprecated_int96_timestamps=True)
-    (read,) = PARQUET.read(IO, str(path), None, NS[1:], ["u"])
+    (read,) = read_rows(PARQUET, IO, str(path), None, NS[1:], ["u"])
     assert read.column(0).to_pylist() == times
 
 
@@ -152,7 +154,7 @@ def test_int96_beyond_nanoseconds_is_an_error_and_no_other_time(tmp_path: Path) 
     times = pa.array([dt.datetime(9999, 12, 31)], pa.timestamp("us"))
     pq.write_table(pa.table({"n": times}), path, use_deprecated_int96_timestamps=True)
     with pytest.raises(CorruptFileError, match=r"'n'.*TIMESTAMP\(9\).*2262-04-11"):
-        list(PARQUET.read(IO, str(path), None, NS[:1], ["n"]))
+        list(read_rows(PARQUET, IO, str(path), None, NS[:1], ["n"]))
 
 
 def test_other_writers_layouts_are_read(tmp_path: Path) -> None:
@@ -173,7 +175,7 @@ def test_other_writers_layouts_are_read(tmp_path: Path) -> None:
         t.DataField(2, "i", t.BigIntType()),
         t.DataField(3, "u", t.TimestampType()),
     ]
-    (read,) = PARQUET.read(IO, str(path), None, fields, ["l", "s", "i", "u"])
+    (read,) = read_rows(PARQUET, IO, str(path), None, fields, ["l", "s", "i", "u"])
     assert read.schema.equals(arrow_schema(fields))
     at = dt.datetime(1970, 1, 1, 0, 0, 0, 1000)
     assert read.to_pylist()[0] == {"l": [1, None], "s": "x", "i": 1, "u": at}
@@ -183,13 +185,13 @@ def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
     path = tmp_path / "f.parquet"
     write(path, [batch(0, 1)])
     with pytest.raises(CorruptFileError, match="column 's' holds string and cannot be read as DATE"):
-        list(PARQUET.read(IO, str(path), None, [t.DataField(1, "s", t.DateType())], ["s"]))
+        list(read_rows(PARQUET, IO, str(path), None, [t.DataField(1, "s", t.DateType())], ["s"]))
 
 
 def test_a_damaged_or_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "f.parquet"
     path.write_bytes(b"PAR1 but no more")
     with pytest.raises(CorruptFileError, match=r"f\.parquet: cannot be read as Parquet"):
-        list(PARQUET.read(IO, str(path), None, FIELDS, ["k"]))
+        list(read_rows(PARQUET, IO, str(path), None, FIELDS, ["k"]))
     with pytest.raises(MissingFileError, match=r"gone\.parquet: it does not exist"):
-        list(PARQUET.read(IO, str(tmp_path / "gone.parquet"), None, FIELDS, ["k"]))
+        list(read_rows(PARQUET, IO, str(tmp_path / "gone.parquet"), None, FIELDS, ["k"]))

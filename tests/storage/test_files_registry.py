@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
-from paimon_sql.storage.file_formats import file_format, format_names
+from paimon_sql.format.options.values import option
 from paimon_sql.storage.file_formats.base import WriteSettings
+from paimon_sql.storage.file_formats.registry import file_format, format_names
 
 
 def test_formats_are_found_by_name_in_any_case() -> None:
@@ -33,5 +34,5 @@ def test_a_files_own_compression_wins_over_the_tables() -> None:
 )
 def test_a_setting_that_cannot_be_read_is_named(key: str, text: str) -> None:
     with pytest.raises(InvalidOptionError, match=key) as error:
-        WriteSettings.of("parquet", {key: text}, None).flag("parquet.enable.dictionary", True)
+        WriteSettings.of("parquet", {key: text}, None).read(option.boolean, "parquet.enable.dictionary", True)
     assert error.value.key == key

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import FileRead, file_format
+from paimon_sql.storage.file_formats.base import FileRead
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.file_reads import read_rows
 from tests.storage.typed_columns import columns
 
 IO = LocalFileIO()
@@ -31,7 +33,7 @@ def written(folder: Path, name: str, fields: list[t.DataField], batches: list[pa
 
 
 def read(path: str, name: str, fields: list[t.DataField]) -> pa.Table:
-    batches = file_format(name).read(IO, path, None, fields, [f.name for f in fields])
+    batches = read_rows(file_format(name), IO, path, None, fields, [f.name for f in fields])
     table = pa.Table.from_batches(batches, arrow_schema(fields))
     table.validate(full=True)
     return table
@@ -106,14 +108,14 @@ def test_a_column_that_the_file_lacks_is_null(tmp_path: Path, name: str) -> None
     path = written(tmp_path, name, fields, [pa.record_batch({"a": pa.array([1, 2], pa.int32())})])
     more = [*fields, t.DataField(1, "b", t.RowType(True, (t.DataField(2, "x", t.TimestampType()),)))]
     assert read(path, name, more).to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": None}]
-    assert next(file_format(name).read(IO, path, None, more, ["b"])).num_rows == 2
+    assert next(read_rows(file_format(name), IO, path, None, more, ["b"])).num_rows == 2
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_column_at_all_still_counts_the_rows(tmp_path: Path, name: str) -> None:
     fields = [t.DataField(0, "a", t.IntType())]
     path = written(tmp_path, name, fields, [pa.record_batch({"a": pa.array(range(10), pa.int32())})] * 3)
-    assert sum(batch.num_rows for batch in file_format(name).read(IO, path, None, fields, [], batch_rows=7)) == 30
+    assert sum(batch.num_rows for batch in read_rows(file_format(name), IO, path, None, fields, [], batch_rows=7)) == 30
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -121,7 +123,7 @@ def test_columns_come_in_the_order_asked_for(tmp_path: Path, name: str) -> None:
     fields = [t.DataField(i, n, t.IntType()) for i, n in enumerate(("a", "b.c", "d"))]
     batch = pa.record_batch([pa.array([i], pa.int32()) for i in range(3)], names=[f.name for f in fields])
     path = written(tmp_path, name, fields, [batch])
-    (made,) = file_format(name).read(IO, path, None, fields, ["d", "b.c"])
+    (made,) = read_rows(file_format(name), IO, path, None, fields, ["d", "b.c"])
     assert made.to_pylist() == [{"d": 2, "b.c": 1}]
 
 

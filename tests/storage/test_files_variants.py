@@ -20,6 +20,7 @@ from paimon_sql.storage.file_formats.parquet.format import ParquetFormat
 from paimon_sql.storage.file_formats.parquet.reader import leaves_of
 from paimon_sql.storage.file_formats.parquet.variants import shape_history
 from paimon_sql.storage.file_io.local import LocalFileIO
+from tests.storage.file_reads import read_rows
 
 IO = LocalFileIO()
 PARQUET = ParquetFormat()
@@ -61,7 +62,7 @@ def written(
 def read(path: Path, kind: t.DataType = VARIANT) -> list[Any]:
     """The variants of a file as Python has them."""
     fields = [FIELDS[0], t.DataField(1, "v", kind)]
-    batches = list(PARQUET.read(IO, str(path), None, fields, ["v"]))
+    batches = list(read_rows(PARQUET, IO, str(path), None, fields, ["v"]))
     found = [v for batch in batches for v in batch.column(0).to_pylist()]
     return [v and VariantUtils.to_python(v["value"], v["metadata"]) for v in found]
 
@@ -160,7 +161,7 @@ def test_variants_inside_rows_are_taken_apart_and_those_inside_arrays_and_maps_a
         "s.x.typed_value.a.value",
         "s.x.typed_value.a.typed_value",
     ]
-    (found,) = PARQUET.read(IO, str(path), None, fields, ["s", "l", "m"])
+    (found,) = read_rows(PARQUET, IO, str(path), None, fields, ["s", "l", "m"])
     assert found.to_pylist() == batch.to_pylist()
 
 
@@ -180,7 +181,7 @@ def test_variants_of_other_writers_are_put_together_wherever_they_are(tmp_path: 
         t.DataField(1, "m", t.MapType(True, t.string_type(False), VARIANT)),
         t.DataField(2, "s", t.RowType(True, (t.DataField(3, "v", VARIANT),))),
     ]
-    (found,) = PARQUET.read(IO, str(tmp_path / "f.parquet"), None, fields, ["l", "m", "s"])
+    (found,) = read_rows(PARQUET, IO, str(tmp_path / "f.parquet"), None, fields, ["l", "m", "s"])
     five = {"value": bytes([12, 5]), "metadata": bytes([1, 0, 0])}
     assert found.to_pylist() == [{"l": [five, None], "m": [("k", five)], "s": {"v": five}}]
 

@@ -19,7 +19,7 @@ from pyroaring import BitMap
 from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
-from paimon_sql.format.bytes.delta_varint import encode
+from paimon_sql.format.bytes.varints import encode_deltas
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
@@ -34,6 +34,7 @@ from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.read.deletion_mask import mask_of
 from tests.hostile import MANY, Case, little_memory, mutations, survives
+from tests.storage.file_reads import read_rows
 
 IO = LocalFileIO()
 BLOB = t.DataField(0, "b", t.BlobType())
@@ -64,7 +65,7 @@ def read(name: str, fields: Sequence[t.DataField], data: bytes) -> list[pa.Recor
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "f")
         path.write_bytes(data)
-        return list(file_format(name).read(IO, str(path), len(data), list(fields), [f.name for f in fields]))
+        return list(read_rows(file_format(name), IO, str(path), len(data), list(fields), [f.name for f in fields]))
 
 
 def avro(compression: str) -> bytes:
@@ -161,7 +162,7 @@ def test_mutated_metadata_of_a_data_file_is_decoded_or_refused(kind: str, data: 
 
 def test_lengths_of_blobs_whose_sum_is_beyond_64_bits_are_refused() -> None:
     lengths = np.array([2**62, 2**62, 2**62, 2**62, 20])
-    index = encode(lengths)
+    index = encode_deltas(lengths)
     data = bytes(20) + index + struct.pack("<iB", len(index), 1)
     with little_memory(), pytest.raises(CorruptFileError):
         read("blob", [BLOB], data)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.avro.schemas import AvroField, AvroType
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, offsets_of, range_index
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_array, offsets_of, range_index
 
 MIN_BLOCKS = 64
 """Min blocks from which decoding by columns is faster than by records."""
@@ -107,9 +107,7 @@ class _Bytes:
         bounds = np.stack([starts[order], _joined(self.ends)[order]], axis=1).ravel()
         if len(bounds) and (bounds[-1] > len(data) or bounds[-1] >= 2**31):
             raise IrregularError("the data are too large for one array")
-        covering = pa.Array.from_buffers(
-            pa.binary(), max(len(bounds) - 1, 0), [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
-        )
+        covering = binary_array(data, bounds) if len(bounds) else pa.nulls(0, pa.binary())
         indexes, missing = _placed(np.arange(0, len(bounds), 2), slots[order], total)
         return covering.take(pa.array(indexes, mask=missing)).cast(kind)
 

@@ -13,8 +13,8 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import BinaryIO, NamedTuple, TypeAlias, TypedDict, cast
+from functools import lru_cache, partial
+from typing import BinaryIO, TypeAlias, TypedDict, cast
 
 import cramjam
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
@@ -23,6 +23,7 @@ from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
 from paimon_sql.format.avro.schemas import AvroRecord, min_record_size
 from paimon_sql.format.bytes.bounded import MAX_EXPANDED_BYTES, MAX_JSON_BYTES, Read, check_count, load_json, within
 from paimon_sql.format.bytes.codecs import CRC_BYTES, decompress, zstd
+from paimon_sql.format.bytes.varints import decode_signed, encode_signed
 
 MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
@@ -52,12 +53,6 @@ class _Header(TypedDict):
     sync: bytes
 
 
-class _Codec(NamedTuple):
-    compress: Callable[[bytes], bytes]
-    unpacked_as: str
-    """The codec's name in `decompress`."""
-
-
 def _deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(data) + packer.flush()
@@ -67,14 +62,17 @@ def _snappy(data: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(CRC_BYTES, "big")
 
 
-CODECS = {
-    "null": _Codec(bytes, "null"),
-    "deflate": _Codec(_deflate, "deflate"),
-    "snappy": _Codec(_snappy, "snappy-crc"),
-    "zstandard": _Codec(lambda data: zstd.compress(data, 1), "zstandard"),
-    "bzip2": _Codec(bz2.compress, "bzip2"),
-    "xz": _Codec(lzma.compress, "xz"),
+CODECS: dict[str, Callable[[bytes], bytes]] = {
+    "null": bytes,
+    "deflate": _deflate,
+    "snappy": _snappy,
+    "zstandard": zstd.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
 }
+"""Compression by codec."""
+_WITH_CHECKSUMS = {"snappy": "snappy-crc"}
+"""Names of codecs in `decompress` that differ."""
 _ALIASES = {"zstd": "zstandard", "none": "null", "uncompressed": "null", "": "null"}
 
 
@@ -109,8 +107,11 @@ class AvroContainer:
         at = self.start
         while at < self.size:
             head = self.read(at, 2 * _MAX_LONG_BYTES)
-            count, used = self._long(head, 0)
-            size, used = self._long(head, used)
+            try:
+                count, used = decode_signed(head, 0)
+                size, used = decode_signed(head, used)
+            except ValueError as error:
+                raise CorruptFileError("the file ends inside a block header", path=self.path) from error
             at += used
             end = at + size
             if count < 0 or size < 0 or end + _SYNC_SIZE > self.size:
@@ -120,7 +121,7 @@ class AvroContainer:
                 raise CorruptFileError(f"no sync marker after the block at byte {at}", path=self.path)
             limit = max_block if max_total is None else min(max_block, max_total)
             try:
-                block = decompress(CODECS[self.codec].unpacked_as, data[:size], limit)
+                block = decompress(_WITH_CHECKSUMS.get(self.codec, self.codec), data[:size], limit)
                 check_count(count, len(block) // self.min_record_size, "records of a block")
             except CorruptFileError:
                 raise
@@ -161,17 +162,6 @@ class AvroContainer:
             raise CorruptFileError(f"the records cannot be decoded: {error!r}", path=self.path) from error
         if batch:
             yield batch
-
-    def _long(self, data: bytes, at: int) -> tuple[int, int]:
-        value = shift = 0
-        while at < len(data) and shift < 64:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return (value >> 1) ^ -(value & 1), at
-            shift += 7
-        raise CorruptFileError("the file ends inside a block header", path=self.path)
 
 
 def open_container(data: bytes, path: str) -> AvroContainer:
@@ -245,19 +235,45 @@ def write_container(
     Raises:
         UnsupportedError: there is no such codec.
     """
-    codec = codec_name(compression)
-    sync = os.urandom(_SYNC_SIZE)
-    out = io.BytesIO()
-    meta = {"avro.schema": schema_text.encode(), "avro.codec": codec.encode()}
-    meta.update((key, value.encode()) for key, value in (metadata or {}).items())
-    schemaless_writer(out, _HEADER, {"magic": MAGIC, "meta": meta, "sync": sync})
+    encoder = AvroEncoder(schema_text, codec_name(compression), coded_by=coded_by, metadata=metadata)
     rows = list(records)
-    schema = _array_schema(coded_by or schema_text)
-    for first in range(0, len(rows), _BLOCK_RECORDS):
-        chunk = rows[first : first + _BLOCK_RECORDS]
-        block = CODECS[codec].compress(_encode(schema, chunk))
-        out.write(zigzag(len(chunk)) + zigzag(len(block)) + block + sync)
-    return out.getvalue()
+    blocks = (encoder.block(rows[first : first + _BLOCK_RECORDS]) for first in range(0, len(rows), _BLOCK_RECORDS))
+    return b"".join([encoder.header, *blocks])
+
+
+class AvroEncoder:
+    """Encodes a container piece by piece: its ``header``, then blocks of records.
+
+    Args:
+        schema_text: the schema as JSON, written to the header unchanged.
+        codec: the codec's name in Avro.
+        coded_by: a schema of the same encoding with which to encode the records.
+        metadata: additional entries of the header.
+        zstd_level: the level for zstandard.
+    """
+
+    def __init__(
+        self,
+        schema_text: str,
+        codec: str,
+        *,
+        coded_by: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        zstd_level: int = 1,
+    ) -> None:
+        self._schema = _array_schema(coded_by or schema_text)
+        self._compress = partial(zstd.compress, level=zstd_level) if codec == "zstandard" else CODECS[codec]
+        self._sync = os.urandom(_SYNC_SIZE)
+        texts = {"avro.schema": schema_text, "avro.codec": codec, **(metadata or {})}
+        header = {"magic": MAGIC, "meta": {key: text.encode() for key, text in texts.items()}, "sync": self._sync}
+        self.header = _encoded(_HEADER, header)
+
+    def block(self, rows: Sequence[Mapping[str, object]]) -> bytes:
+        """Encode records as a block."""
+        count = encode_signed(len(rows))
+        # Encoded as one array: strip its length before the records and the zero after them.
+        block = self._compress(_encoded(self._schema, rows)[len(count) : -1])
+        return count + encode_signed(len(block)) + block + self._sync
 
 
 def codec_name(compression: str) -> str:
@@ -273,10 +289,10 @@ def codec_name(compression: str) -> str:
     return name
 
 
-def _encode(schema: _Parsed, rows: Sequence[Mapping[str, object]]) -> bytes:
-    array = io.BytesIO()
-    schemaless_writer(array, schema, rows)
-    return array.getvalue()[len(zigzag(len(rows))) : -1]
+def _encoded(schema: _Parsed, value: object) -> bytes:
+    out = io.BytesIO()
+    schemaless_writer(out, schema, value)
+    return out.getvalue()
 
 
 def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[AvroRecord]]:
@@ -285,7 +301,7 @@ def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[AvroRec
         return
     large = len(block) > _LARGE_BLOCK
     # Records that are wrapped as an array's items are decoded with a single call.
-    source = io.BytesIO(block if large else zigzag(count) + block + b"\0")
+    source = io.BytesIO(block if large else encode_signed(count) + block + b"\0")
     if large:
         schema = _record_schema(schema_text)
         for first in range(0, count, _BATCH_RECORDS):
@@ -307,13 +323,3 @@ def _record_schema(schema_text: str) -> _Parsed:
 @lru_cache(maxsize=64)
 def _array_schema(schema_text: str) -> _Parsed:
     return parse_schema({"type": "array", "items": load_json(schema_text)})
-
-
-def zigzag(value: int) -> bytes:
-    """Encode a non-negative number."""
-    rest, coded = value << 1, bytearray()
-    while rest > 0x7F:
-        coded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    coded.append(rest)
-    return bytes(coded)

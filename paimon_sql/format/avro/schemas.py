@@ -7,7 +7,7 @@ types, and values of no bytes (Avro specification 1.11, "Binary encoding").
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NotRequired, TypeAlias, TypedDict
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from paimon_sql.format.bytes.bounded import BoundsError, load_json
 
@@ -42,6 +42,9 @@ class AvroMembers(TypedDict, total=False):
     scale: int
 
 
+_INNER: tuple[Literal["items"], Literal["values"], Literal["type"]] = ("items", "values", "type")
+
+
 def without_logical_types(schema: AvroType) -> AvroType:
     """The schema of the same encoding whose values are those of the physical types."""
     if isinstance(schema, str):
@@ -50,12 +53,9 @@ def without_logical_types(schema: AvroType) -> AvroType:
         return [without_logical_types(branch) for branch in schema]
     plain = schema.copy()
     plain.pop("logicalType", None)
-    if "items" in plain:
-        plain["items"] = without_logical_types(plain["items"])
-    if "values" in plain:
-        plain["values"] = without_logical_types(plain["values"])
-    if "type" in plain:
-        plain["type"] = without_logical_types(plain["type"])
+    for member in _INNER:
+        if member in plain:
+            plain[member] = without_logical_types(plain[member])
     if "fields" in plain:
         plain["fields"] = [{**f, "type": without_logical_types(f["type"])} for f in plain["fields"]]
     return plain

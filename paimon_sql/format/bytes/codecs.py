@@ -149,21 +149,16 @@ def decompress(codec: str, data: bytes, limit: int) -> bytes:
         BoundsError: the result is larger.
         Exception: the bytes are broken; each codec has other errors.
     """
-    return _CODECS[codec](data, limit)
-
-
-def _plain(data: bytes, limit: int) -> bytes:
-    if len(data) > limit:
+    plain = _CODECS[codec](data, limit)
+    if len(plain) > limit:
         raise _too_many(limit)
-    return data
+    return plain
 
 
 def _deflate(data: bytes, limit: int) -> bytes:
     unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
     plain = unpacker.decompress(data, limit + 1)
-    if len(plain) > limit:
-        raise _too_many(limit)
-    if not unpacker.eof:
+    if not unpacker.eof and len(plain) <= limit:
         raise BoundsError("the compressed bytes are cut off")
     return plain
 
@@ -215,7 +210,7 @@ def _too_many(limit: int) -> BoundsError:
 
 
 _CODECS: dict[str, Callable[[bytes, int], bytes]] = {
-    "null": _plain,
+    "null": lambda data, limit: data,
     "deflate": _deflate,
     "snappy": _snappy,
     "snappy-crc": _snappy_with_checksum,

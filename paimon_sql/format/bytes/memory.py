@@ -22,6 +22,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 Item = TypeVar("Item", bound=np.generic)
 WORD = np.dtype(np.uint64)
+_BINARY = pa.binary()
 
 
 def words_view(memory: Bytes, dtype: np.dtype[Item]) -> npt.NDArray[Item]:
@@ -86,3 +87,12 @@ def fixed_array(values: npt.NDArray[np.generic], data_type: pa.DataType, nulls: 
     """An Arrow array over NumPy memory of the same layout, with a mask of nulls."""
     size = len(values)
     return pa.Array.from_buffers(data_type, size, [validity_buffer(nulls), pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def binary_array(data: Bytes, offsets: Longs, nulls: Mask | None = None, data_type: pa.DataType = _BINARY) -> pa.Array:
+    """An Arrow array of strings or bytes by the offsets of its values in NumPy memory; of a large type beyond 2 GB."""
+    wide = int(offsets[-1]) > 2**31 - 1
+    if wide:
+        data_type = pa.large_string() if data_type == pa.string() else pa.large_binary()
+    buffers = [validity_buffer(nulls), pa.py_buffer(offsets if wide else offsets.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(data_type, len(offsets) - 1, buffers)

@@ -126,15 +126,7 @@ class BitSlices:
 
 
 _ONE_RUN = np.dtype(
-    [
-        ("cookie", "<u4"),
-        ("flags", "u1"),
-        ("key", "<u2"),
-        ("less", "<u2"),
-        ("runs", "<u2"),
-        ("first", "<u2"),
-        ("more", "<u2"),
-    ]
+    [("cookie", "<u4"), ("flags", "u1"), *((name, "<u2") for name in ("key", "less", "runs", "first", "more"))]
 )
 
 

@@ -1,4 +1,7 @@
-"""Varints: non-negative integers, seven bits per byte, the lowest first; vectorized, and one by one."""
+"""Varints: integers, seven bits per byte, the lowest first; vectorized, and one by one.
+
+Deltas are zigzag-encoded differences of neighbours, as in the indexes of blob files (spec: Blob File).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import numpy as np
 from paimon_sql.format.bytes.memory import Bytes, Longs
 
 _BITS, _LOW, _MORE = 7, 0x7F, 0x80
-_MAX_BYTES = 9
+_MAX_BYTES, _MAX_DELTA_BYTES = 9, 10
 _MAX_BITS = 64
 
 
@@ -71,8 +74,8 @@ def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
     raise ValueError("a number is cut off")
 
 
-def decode(data: Bytes) -> tuple[Longs, Longs]:
-    """Decode concatenated numbers; with the start offset of each.
+def decode(data: Bytes, max_bytes: int = _MAX_BYTES) -> tuple[Longs, Longs]:
+    """Decode concatenated numbers of up to so many bytes; with the start offset of each.
 
     Raises:
         ValueError: the last one does not end, or one is too long.
@@ -85,11 +88,42 @@ def decode(data: Bytes) -> tuple[Longs, Longs]:
     starts = np.empty(len(last), np.int64)
     starts[0], starts[1:] = 0, last[:-1] + 1
     sizes = last - starts + 1
-    if sizes.max() > _MAX_BYTES:
+    if sizes.max() > max_bytes:
         raise ValueError("a number is too long")
     index = np.arange(len(data)) - np.repeat(starts, sizes)
     parts = (data & _LOW).astype(np.int64) << (_BITS * index)
     return np.add.reduceat(parts, starts), starts
+
+
+def encode_deltas(numbers: Longs) -> bytes:
+    """Encode numbers as deltas."""
+    differences = np.diff(numbers, prepend=np.int64(0))
+    return encode((differences << 1) ^ (differences >> 63)).tobytes()
+
+
+def decode_deltas(data: bytes, sizes: Longs) -> tuple[Longs, Longs]:
+    """Decode several concatenated lists of deltas.
+
+    Args:
+        data: the bytes of all lists.
+        sizes: the number of bytes of each list.
+
+    Returns:
+        The numbers of all lists, and the length of each list.
+
+    Raises:
+        ValueError: a list ends inside a number.
+    """
+    octets, bounds = np.frombuffer(data, np.uint8), np.cumsum(sizes)
+    if (octets[bounds[sizes > 0] - 1] >= _MORE).any():
+        raise ValueError("a number is cut off")
+    found, starts = decode(octets, _MAX_DELTA_BYTES)
+    counts = np.diff(np.searchsorted(starts, bounds), prepend=0)
+    raw = found.view(np.uint64)
+    differences = (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64)
+    sums = np.cumsum(differences)
+    heads = (np.cumsum(counts) - counts)[counts > 0]
+    return sums - np.repeat(sums[heads] - differences[heads], counts[counts > 0]), counts
 
 
 def encode_one(number: int) -> bytes:
@@ -102,13 +136,26 @@ def encode_one(number: int) -> bytes:
     return bytes(out)
 
 
-def decode_one(data: bytes, at: int) -> tuple[int, int]:
-    """Decode the number at an offset; with its end offset. ValueError or IndexError if invalid."""
+def decode_one(data: bytes, at: int, bits: int = _MAX_BITS) -> tuple[int, int]:
+    """Decode the number of so many bits at an offset; with its end offset. ValueError if it does not end."""
     number = 0
-    for shift in range(0, _MAX_BITS, _BITS):
+    for shift in range(0, bits, _BITS):
+        if at >= len(data):
+            break
         byte = data[at]
         at += 1
         number |= (byte & _LOW) << shift
         if byte < _MORE:
             return number, at
     raise ValueError("a number is cut off")
+
+
+def encode_signed(number: int) -> bytes:
+    """Encode one number that may be negative, with the sign as its lowest bit (zigzag)."""
+    return encode_one((number << 1) ^ (number >> 63))
+
+
+def decode_signed(data: bytes, at: int) -> tuple[int, int]:
+    """Decode the number of `encode_signed` at an offset; results and errors are those of `decode_one`."""
+    number, at = decode_one(data, at)
+    return (number >> 1) ^ -(number & 1), at

@@ -133,7 +133,7 @@ class FileIndexKind(ABC):
 class ColumnBuilder(IndexBuilder):
     """Collects a column's keys; strings are dictionary-encoded, as most repeat."""
 
-    def __init__(self, data_type: t.DataType) -> None:
+    def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
         self.keys = KeyType(data_type)
         self._parts: list[pa.Array] | None = []
 

@@ -112,10 +112,7 @@ class KeyType:
 
         A value that an index cannot store has no key.
         """
-        if self.is_float:
-            zero = pa.scalar(0, values.type)
-            if pc.any(pc.equal(values, zero)).as_py():
-                values = pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
+        values = self.with_both_zeros(values)
         if isinstance(self.type, t.DecimalType):
             values = values.filter(pa.array(_fits(*_halves(values))))
         return list(dict.fromkeys(self.of(values).to_pylist()))
@@ -130,10 +127,19 @@ class KeyType:
         Raises:
             OutOfRangeError: as in `of`.
         """
-        if self.is_float and value.as_py() == 0:
-            value = pa.scalar(0.0 if above else -0.0, value.type)
-        key: int | bytes = self.of(pa.array([value.as_py()], value.type))[0].as_py()
+        key: int | bytes = self.of(self.bounding(value, above=above))[0].as_py()
         return key
+
+    def with_both_zeros(self, values: pa.Array) -> pa.Array:
+        """Values with the zeros of both signs if one of them is a floating-point zero."""
+        if not self.is_float or not pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
+            return values
+        return pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
+
+    def bounding(self, value: pa.Scalar, *, above: bool) -> pa.Array:
+        """The value of a bound as an array; a floating-point zero has the sign that lies above or below both zeros."""
+        plain = value.as_py()
+        return pa.array([(0.0 if above else -0.0) if self.is_float and plain == 0 else plain], value.type)
 
     def is_exact(self, values: pa.Array) -> bool:
         """Whether keys identify these values; timestamps may be finer than the keys of indexes."""

@@ -19,7 +19,7 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.bounded import check_count, check_total, expansion_limit
 from paimon_sql.format.bytes.codecs import decompress
 from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
-from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
+from paimon_sql.format.bytes.varints import decode_one, decoded_at, encode, encode_into, encode_one, sizes_of
 from paimon_sql.format.global_index.keys import large_binaries
 
 COMPRESSIONS = ("none", "zstd", "lz4")
@@ -55,7 +55,7 @@ def encode_block(data: bytes, compression: Compression) -> tuple[bytes, int]:
     """Encode a block with its trailer; with the size without trailer."""
     number, body = 0, data
     if compression.number:
-        packed = encode(np.array([len(data)])).tobytes() + compression.compress(data)
+        packed = encode_one(len(data)) + compression.compress(data)
         if len(packed) < len(data) - len(data) // _MIN_SAVING:
             number, body = compression.number, packed
     return body + struct.pack("<BI", number, _checksum(body, number)), len(body)
@@ -79,9 +79,8 @@ def decode_block(block: bytes) -> bytes:
         raise UnsupportedError("The index is compressed with LZO, which is not available here.")
     if number >= len(COMPRESSIONS):
         raise ValueError(f"a block has the unknown compression {number}")
-    sizes, starts = decoded_at(np.frombuffer(body, np.uint8), np.zeros(1, np.int64))
-    packed = body[int(starts[0]) :]
-    size = int(sizes[0])
+    size, start = decode_one(body, 0)
+    packed = body[start:]
     check_count(size, expansion_limit(len(packed)), "bytes of a block")
     codec = "zstandard"
     if COMPRESSIONS[number] == "lz4":

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.bytes.decimals import WIDTH, big_endian, from_big_endian, shortened
 from paimon_sql.format.bytes.memory import Bytes, Longs, binary_buffers, offsets_of
 from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
 from paimon_sql.format.file_index.keys import KeyType
@@ -23,7 +24,6 @@ _NUMBERS = (t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType)
 _MAX_DIGITS_OF_A_LONG = 18
 _MILLI_DIGITS = 3
 _MICRO_DIGITS = 6
-_DECIMAL_BYTES = 16
 _NANOS_OF_A_MILLI = 1_000_000
 
 
@@ -114,9 +114,7 @@ class IndexKeys:
 
     def equals(self, values: pa.Array) -> pa.Array:
         """The possible keys of rows whose value is one of ``values``; both zeros are one value."""
-        if KeyType(self.type).is_float and pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
-            values = pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
-        return pc.unique(self.ordered(values))
+        return pc.unique(self.ordered(KeyType(self.type).with_both_zeros(values)))
 
     def bound(self, value: pa.Scalar, *, above: bool) -> pa.Scalar:
         """The key of a value that is a bound of a range.
@@ -125,9 +123,7 @@ class IndexKeys:
             value: the value.
             above: whether the bound of a zero lies above both zeros.
         """
-        if KeyType(self.type).is_float and value.as_py() == 0:
-            value = pa.scalar(0.0 if above else -0.0, value.type)
-        return self.ordered(pa.array([value.as_py()], value.type))[0]
+        return self.ordered(KeyType(self.type).bounding(value, above=above))[0]
 
 
 def keys_of(data_type: t.DataType) -> IndexKeys:
@@ -158,27 +154,14 @@ def _with_nanos(millis: Longs, nanos: Longs) -> pa.Array:
 
 
 def _encode_decimals(decimals: pa.Array) -> pa.Array:
-    """Encode the unscaled values of decimals, big-endian, with the min number of bytes."""
-    little = np.frombuffer(decimals.buffers()[1], np.uint8).reshape(-1, _DECIMAL_BYTES)
-    big = little[decimals.offset : decimals.offset + len(decimals), ::-1]
-    sign = np.where(big[:, 0] >= 0x80, 0xFF, 0).astype(np.uint8)
-    padding = (big == sign[:, None]).cumprod(axis=1).sum(axis=1)
-    padding = np.minimum(padding, _DECIMAL_BYTES - 1)
-    first = np.take_along_axis(big, padding[:, None], axis=1)[:, 0]
-    # The first remaining byte must have the sign bit.
-    padding -= (padding > 0) & ((first >= 0x80) != (sign == 0xFF))
-    is_stored = np.arange(_DECIMAL_BYTES) >= padding[:, None]
-    return large_binaries(big[is_stored], _DECIMAL_BYTES - padding.astype(np.int64))
+    big, spare = big_endian(decimals)
+    return large_binaries(shortened(big, spare), WIDTH - spare)
 
 
 def _decode_decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
     flat, starts = binary_buffers(data)
     sizes = np.diff(starts)
-    if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= _DECIMAL_BYTES:
+    if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= WIDTH:
         raise ValueError("the key of a decimal is empty or too long")
-    sign = np.where(flat[starts[:-1]] >= 0x80, 0xFF, 0).astype(np.uint8)
-    big = np.repeat(sign[:, None], _DECIMAL_BYTES, axis=1)
-    big[np.arange(_DECIMAL_BYTES) >= _DECIMAL_BYTES - sizes[:, None]] = flat[starts[0] : starts[-1]]
-    buffer = pa.py_buffer(np.ascontiguousarray(big[:, ::-1]))
     kind = pa.decimal128(data_type.precision, data_type.scale)
-    return pa.Array.from_buffers(kind, len(sizes), [None, buffer])
+    return pa.Array.from_buffers(kind, len(sizes), [None, from_big_endian(flat, starts[:-1], sizes)])

@@ -119,12 +119,12 @@ def _field(name: str, kind: object, number: int, *, nullable: bool = False) -> d
     return {**body, "default": None} if nullable else body
 
 
+def _record(name: str, fields: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    return {"type": "record", "name": name, "fields": fields}
+
+
 def _map(key: int, value: int, kind: str) -> dict[str, object]:
-    record = {
-        "type": "record",
-        "name": f"k{key}_v{value}",
-        "fields": [_field("key", "int", key), _field("value", kind, value)],
-    }
+    record = _record(f"k{key}_v{value}", [_field("key", "int", key), _field("value", kind, value)])
     return {"type": "array", "items": record, "logicalType": "map"}
 
 
@@ -167,7 +167,7 @@ def _file_fields(columns: Sequence[t.DataField], format_version: int) -> list[di
         _field("content", "int", 134),
         _field("file_path", "string", 100),
         _field("file_format", "string", 101),
-        _field("partition", {"type": "record", "name": "r102", "fields": _partition_fields(columns)}, 102),
+        _field("partition", _record("r102", _partition_fields(columns)), 102),
         _field("record_count", "long", 103),
         _field("file_size_in_bytes", "long", 104),
         _field("null_value_counts", _map(121, 122, "long"), 110, nullable=True),
@@ -183,18 +183,14 @@ def _file_fields(columns: Sequence[t.DataField], format_version: int) -> list[di
 
 
 def _entry_schema(columns: Sequence[t.DataField], format_version: int) -> dict[str, object]:
-    file = _file_fields(columns, format_version)
-    return {
-        "type": "record",
-        "name": "manifest_entry",
-        "fields": [
-            _field("status", "int", 0),
-            _field("snapshot_id", "long", 1, nullable=True),
-            _field("sequence_number", "long", 3, nullable=True),
-            _field("file_sequence_number", "long", 4, nullable=True),
-            _field("data_file", {"type": "record", "name": "r2", "fields": file}, 2),
-        ],
-    }
+    fields = [
+        _field("status", "int", 0),
+        _field("snapshot_id", "long", 1, nullable=True),
+        _field("sequence_number", "long", 3, nullable=True),
+        _field("file_sequence_number", "long", 4, nullable=True),
+        _field("data_file", _record("r2", _file_fields(columns, format_version)), 2),
+    ]
+    return _record("manifest_entry", fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,16 +262,12 @@ def _bare(kind: object) -> object:
     return kind
 
 
-_SUMMARY = {
-    "type": "record",
-    "name": "r508",
-    "fields": [
-        _field("contains_null", "boolean", 509),
-        _field("contains_nan", "boolean", 518, nullable=True),
-        _field("lower_bound", "bytes", 510, nullable=True),
-        _field("upper_bound", "bytes", 511, nullable=True),
-    ],
-}
+_SUMMARY = [
+    _field("contains_null", "boolean", 509),
+    _field("contains_nan", "boolean", 518, nullable=True),
+    _field("lower_bound", "bytes", 510, nullable=True),
+    _field("upper_bound", "bytes", 511, nullable=True),
+]
 _COUNTS = {f"{kind}_data_files_count": f"{kind}_files_count" for kind in ("added", "existing", "deleted")}
 """The names of counts in Iceberg 1.4, and their names since."""
 
@@ -298,10 +290,11 @@ def _list_schema(format_version: int, *, legacy: bool) -> str:
         ("deleted_rows_count", "long", 514),
     ]
     fields = [_field(old.get(name, name), kind, number) for name, kind, number in numbered]
-    fields.append(_field("partitions", {"type": "array", "items": _SUMMARY, "element-id": 508}, 507, nullable=True))
+    summaries = {"type": "array", "items": _record("r508", _SUMMARY), "element-id": 508}
+    fields.append(_field("partitions", summaries, 507, nullable=True))
     if format_version >= ROW_LINEAGE:
         fields.append(_field("first_row_id", "long", 520, nullable=True))
-    return json.dumps({"type": "record", "name": "manifest_file", "fields": fields})
+    return json.dumps(_record("manifest_file", fields))
 
 
 def write_manifest_list(

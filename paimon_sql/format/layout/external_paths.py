@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate, cycle, islice
 
+from paimon_sql.format.bytes.murmur3 import hash_bytes
+
 _DIRECTORY_BITS = (4, 4, 4, 8)
-_MASK = 0xFFFFFFFF
 
 
 def external_placer(
@@ -53,26 +54,6 @@ def external_placer(
 
 def entropy_directories(file_name: str) -> str:
     """Four directories from a hash of the file name, to distribute files over an object store's key space."""
-    bits = f"{_murmur3(file_name.encode()) & 0xFFFFF:020b}"
+    bits = f"{hash_bytes(file_name.encode()) & 0xFFFFF:020b}"
     ends = list(accumulate(_DIRECTORY_BITS))
     return "/".join(bits[end - size : end] for end, size in zip(ends, _DIRECTORY_BITS, strict=True))
-
-
-def _murmur3(data: bytes) -> int:
-    """MurmurHash3 of 32 bits with seed 0."""
-    hashed, aligned = 0, len(data) & ~3
-    for at in range(0, aligned, 4):
-        hashed ^= _scrambled(int.from_bytes(data[at : at + 4], "little"))
-        hashed = (_rotated(hashed, 13) * 5 + 0xE6546B64) & _MASK
-    hashed ^= _scrambled(int.from_bytes(data[aligned:], "little")) ^ len(data)
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
-        hashed = ((hashed ^ hashed >> shift) * factor) & _MASK
-    return hashed
-
-
-def _scrambled(word: int) -> int:
-    return _rotated(word * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
-
-
-def _rotated(word: int, bits: int) -> int:
-    return (word << bits | word >> (32 - bits)) & _MASK

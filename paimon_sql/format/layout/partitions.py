@@ -5,19 +5,19 @@ Spec: Data Layout, "Partition"; options ``partition.default-name`` and ``partiti
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 
-from paimon_sql.errors import InvalidInputError, InvalidOptionError
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.table.partition import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
+from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.values import cast_text, java_text, parse_text
 
-DEFAULT_NAME_KEY = "partition.default-name"
-LEGACY_NAME_KEY = "partition.legacy-name"
-DEFAULT_NAME = "__DEFAULT_PARTITION__"
+DEFAULT_NAME_KEY = PARTITION_DEFAULT_NAME.key
+DEFAULT_NAME = PARTITION_DEFAULT_NAME.default
 """The directory name of null, empty and blank values; the default of ``partition.default-name``."""
 
 _ESCAPES = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F, *map(ord, "\"#%'*/:=?\\{}[]^"))}
@@ -45,7 +45,6 @@ class PartitionPaths:
         default_name: the string for null, empty and blank values (``partition.default-name``).
         legacy_name: whether values in paths are formatted like Java's ``toString``, a date as its day number
             (``partition.legacy-name``); otherwise like a cast to STRING.
-        zone: the session's zone, for casts of TIMESTAMP_LTZ.
     """
 
     def __init__(
@@ -54,30 +53,22 @@ class PartitionPaths:
         *,
         default_name: str = DEFAULT_NAME,
         legacy_name: bool = True,
-        zone: dt.tzinfo = dt.timezone.utc,
     ) -> None:
         self.fields = tuple(fields)
         self.default_name = default_name
         self._codec = RowCodec([f.type for f in self.fields])
         self._legacy_name = legacy_name
-        self._zone = zone
 
     @classmethod
-    def of(cls, schema: TableSchema, *, zone: dt.tzinfo = dt.timezone.utc) -> PartitionPaths:
+    def of(cls, schema: TableSchema) -> PartitionPaths:
         """Create the conversion from a table's partition columns and options.
 
         Raises:
             InvalidOptionError: ``partition.legacy-name`` is not a boolean.
         """
-        legacy = schema.options.get(LEGACY_NAME_KEY, "true").strip().lower()
-        if legacy not in ("true", "false"):
-            raise InvalidOptionError(
-                f"Invalid value '{legacy}' of option '{LEGACY_NAME_KEY}'.",
-                key=LEGACY_NAME_KEY,
-                remedy="Use true or false.",
-            )
-        default_name = schema.options.get(DEFAULT_NAME_KEY, DEFAULT_NAME)
-        return cls(schema.partition_fields, default_name=default_name, legacy_name=legacy == "true", zone=zone)
+        options = TableOptions(schema.options)
+        default_name, legacy_name = options.get(PARTITION_DEFAULT_NAME), options.get(PARTITION_LEGACY_NAME)
+        return cls(schema.partition_fields, default_name=default_name, legacy_name=legacy_name)
 
     def spec(self, partition: bytes | Sequence[object]) -> dict[str, str]:
         """The partition spec: values as in paths, but not escaped, by column."""
@@ -122,7 +113,7 @@ class PartitionPaths:
             )
         strings = [spec[name] for name in names]
         return tuple(
-            None if text is None or text == self.default_name else parse_text(text, f.type, self._zone)
+            None if text is None or text == self.default_name else parse_text(text, f.type)
             for f, text in zip(self.fields, strings, strict=True)
         )
 
@@ -138,10 +129,10 @@ class PartitionPaths:
         # Java prints the address of bytes, from which no directory can be found; the cast to STRING is stable.
         if self._legacy_name and not isinstance(value, bytes):
             return java_text(value, data_type)
-        return cast_text(value, data_type, self._zone)
+        return cast_text(value, data_type)
 
     def _cast_text(self, value: object, data_type: t.DataType, null: str) -> str:
-        return null if value is None else cast_text(value, data_type, self._zone)
+        return null if value is None else cast_text(value, data_type)
 
 
 def _is_blank(text: str) -> bool:

@@ -14,7 +14,15 @@ from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.avro.schemas import AvroField
 from paimon_sql.format.bytes.bounded import check_range, decoding
 from paimon_sql.format.metadata.manifest import FileKind
-from paimon_sql.format.metadata.manifest_records import RecordLayout, array_of, nested_record, optional, required
+from paimon_sql.format.metadata.manifest_records import (
+    RecordLayout,
+    array_of,
+    nested_record,
+    optional,
+    optional_fields,
+    required,
+    required_fields,
+)
 
 HASH_INDEX = "HASH"
 DELETION_VECTORS_INDEX = "DELETION_VECTORS"
@@ -86,27 +94,18 @@ _RANGE_FIELDS = {
 }
 _RANGE = nested_record("_DELETIONS_VECTORS_RANGES", *_RANGE_FIELDS.values())
 _GLOBAL_FIELDS = {
-    "row_range_start": required("_ROW_RANGE_START", "long"),
-    "row_range_end": required("_ROW_RANGE_END", "long"),
-    "index_field_id": required("_INDEX_FIELD_ID", "int"),
-    "extra_field_ids": optional("_EXTRA_FIELD_IDS", array_of("int")),
-    "index_meta": optional("_INDEX_META", "bytes"),
-    "source_meta": optional("_SOURCE_META", "bytes"),
+    **required_fields(row_range_start="long", row_range_end="long", index_field_id="int"),
+    **optional_fields(extra_field_ids=array_of("int"), index_meta="bytes", source_meta="bytes"),
 }
 
 _LAYOUT = RecordLayout(
     what="an index manifest",
     version=1,
     fields={
-        "kind": required("_KIND", "int"),
-        "partition": required("_PARTITION", "bytes"),
-        "bucket": required("_BUCKET", "int"),
-        "index_type": required("_INDEX_TYPE", "string"),
-        "file_name": required("_FILE_NAME", "string"),
-        "file_size": required("_FILE_SIZE", "long"),
-        "row_count": required("_ROW_COUNT", "long"),
+        **required_fields(kind="int", partition="bytes", bucket="int"),
+        **required_fields(index_type="string", file_name="string", file_size="long", row_count="long"),
         "deletion_vectors": optional("_DELETIONS_VECTORS_RANGES", array_of(["null", _RANGE])),
-        "external_path": optional("_EXTERNAL_PATH", "string"),
+        **optional_fields(external_path="string"),
         "global_index": optional("_GLOBAL_INDEX", nested_record("_GLOBAL_INDEX", *_GLOBAL_FIELDS.values())),
     },
     file_names={"file_name": "the index file", "deletion_vectors.f0": "the data file"},

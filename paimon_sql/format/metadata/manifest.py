@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest_records import RecordLayout, array_of, optional, required
+from paimon_sql.format.metadata.manifest_records import (
+    RecordLayout,
+    array_of,
+    optional,
+    optional_fields,
+    required_fields,
+    stats_fields,
+)
 from paimon_sql.format.statistics.column_statistics import SimpleStats
 
 
@@ -48,35 +55,19 @@ _LAYOUT = RecordLayout(
     what="a manifest",
     version=2,
     fields={
-        "kind": required("_KIND", "int"),
-        "partition": required("_PARTITION", "bytes"),
-        "bucket": required("_BUCKET", "int"),
-        "total_buckets": required("_TOTAL_BUCKETS", "int"),
-        "file_name": required("_FILE._FILE_NAME", "string"),
-        "file_size": required("_FILE._FILE_SIZE", "long"),
-        "row_count": required("_FILE._ROW_COUNT", "long"),
-        "min_key": required("_FILE._MIN_KEY", "bytes"),
-        "max_key": required("_FILE._MAX_KEY", "bytes"),
-        "key_stats_min": required("_FILE._KEY_STATS._MIN_VALUES", "bytes"),
-        "key_stats_max": required("_FILE._KEY_STATS._MAX_VALUES", "bytes"),
-        "key_stats_null_counts": optional("_FILE._KEY_STATS._NULL_COUNTS", array_of(["null", "long"])),
-        "value_stats_min": required("_FILE._VALUE_STATS._MIN_VALUES", "bytes"),
-        "value_stats_max": required("_FILE._VALUE_STATS._MAX_VALUES", "bytes"),
-        "value_stats_null_counts": optional("_FILE._VALUE_STATS._NULL_COUNTS", array_of(["null", "long"])),
-        "min_sequence_number": required("_FILE._MIN_SEQUENCE_NUMBER", "long"),
-        "max_sequence_number": required("_FILE._MAX_SEQUENCE_NUMBER", "long"),
-        "schema_id": required("_FILE._SCHEMA_ID", "long"),
-        "level": required("_FILE._LEVEL", "int"),
-        "extra_files": required("_FILE._EXTRA_FILES", array_of("string")),
+        **required_fields(kind="int", partition="bytes", bucket="int", total_buckets="int"),
+        **required_fields("_FILE.", file_name="string", file_size="long", row_count="long"),
+        **required_fields("_FILE.", min_key="bytes", max_key="bytes"),
+        **stats_fields("key_stats", "_FILE._KEY_STATS"),
+        **stats_fields("value_stats", "_FILE._VALUE_STATS"),
+        **required_fields("_FILE.", min_sequence_number="long", max_sequence_number="long"),
+        **required_fields("_FILE.", schema_id="long", level="int", extra_files=array_of("string")),
         "creation_time_millis": optional("_FILE._CREATION_TIME", {"type": "long", "logicalType": "timestamp-millis"}),
-        "delete_row_count": optional("_FILE._DELETE_ROW_COUNT", "long"),
+        **optional_fields("_FILE.", delete_row_count="long"),
         "embedded_index": optional("_FILE._EMBEDDED_FILE_INDEX", "bytes"),
-        "file_source": optional("_FILE._FILE_SOURCE", "int"),
-        "value_stats_cols": optional("_FILE._VALUE_STATS_COLS", array_of("string")),
-        "external_path": optional("_FILE._EXTERNAL_PATH", "string"),
-        "first_row_id": optional("_FILE._FIRST_ROW_ID", "long"),
-        "write_cols": optional("_FILE._WRITE_COLS", array_of("string")),
-        "write_cols_sequences": optional("_FILE._WRITE_COLS_SEQUENCES", array_of("long")),
+        **optional_fields("_FILE.", file_source="int", value_stats_cols=array_of("string")),
+        **optional_fields("_FILE.", external_path="string", first_row_id="long"),
+        **optional_fields("_FILE.", write_cols=array_of("string"), write_cols_sequences=array_of("long")),
     },
     file_names={"file_name": "the data file", "extra_files": "the extra file"},
     external_paths={"external_path": "the data file"},
@@ -151,10 +142,12 @@ def describe_manifest(
         schema_id: the table's current schema; used if there are no entries.
     """
     added = pc.sum(pc.equal(table["kind"], FileKind.ADD)).as_py() or 0
-    bounds = {name: pc.min_max(table[name]).as_py() for name in ("bucket", "level", "first_row_id")}
+    bounds = {
+        f"{end}_{name}": bound for name in ("bucket", "level") for end, bound in pc.min_max(table[name]).as_py().items()
+    }
     min_row_id = max_row_id = None
     if len(table) and not table["first_row_id"].null_count:
-        min_row_id = bounds["first_row_id"]["min"]
+        min_row_id = pc.min(table["first_row_id"]).as_py()
         max_row_id = pc.max(pc.add(table["first_row_id"], table["row_count"])).as_py() - 1
     return ManifestFileMeta(
         file_name=file_name,
@@ -163,10 +156,7 @@ def describe_manifest(
         num_deleted_files=len(table) - added,
         partition_stats=partition_stats,
         schema_id=pc.max(table["schema_id"]).as_py() if len(table) else schema_id,
-        min_bucket=bounds["bucket"]["min"],
-        max_bucket=bounds["bucket"]["max"],
-        min_level=bounds["level"]["min"],
-        max_level=bounds["level"]["max"],
+        **bounds,
         min_row_id=min_row_id,
         max_row_id=max_row_id,
     )
@@ -231,20 +221,11 @@ _LIST_LAYOUT = RecordLayout(
     what="a manifest list",
     version=2,
     fields={
-        "file_name": required("_FILE_NAME", "string"),
-        "file_size": required("_FILE_SIZE", "long"),
-        "num_added_files": required("_NUM_ADDED_FILES", "long"),
-        "num_deleted_files": required("_NUM_DELETED_FILES", "long"),
-        "stats_min": required("_PARTITION_STATS._MIN_VALUES", "bytes"),
-        "stats_max": required("_PARTITION_STATS._MAX_VALUES", "bytes"),
-        "stats_null_counts": optional("_PARTITION_STATS._NULL_COUNTS", array_of(["null", "long"])),
-        "schema_id": required("_SCHEMA_ID", "long"),
-        "min_bucket": optional("_MIN_BUCKET", "int"),
-        "max_bucket": optional("_MAX_BUCKET", "int"),
-        "min_level": optional("_MIN_LEVEL", "int"),
-        "max_level": optional("_MAX_LEVEL", "int"),
-        "min_row_id": optional("_MIN_ROW_ID", "long"),
-        "max_row_id": optional("_MAX_ROW_ID", "long"),
+        **required_fields(file_name="string", file_size="long", num_added_files="long", num_deleted_files="long"),
+        **stats_fields("stats", "_PARTITION_STATS"),
+        **required_fields(schema_id="long"),
+        **optional_fields(min_bucket="int", max_bucket="int", min_level="int", max_level="int"),
+        **optional_fields(min_row_id="long", max_row_id="long"),
     },
     file_names={"file_name": "the manifest"},
     counts=("file_size", "num_added_files", "num_deleted_files"),

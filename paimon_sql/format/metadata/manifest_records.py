@@ -45,6 +45,25 @@ def optional(name: str, kind: AvroType) -> AvroField:
     return {"name": name, "type": ["null", kind], "default": None}
 
 
+def required_fields(prefix: str = "", /, **kinds: AvroType) -> dict[str, AvroField]:
+    """Non-null fields by column, each named like its column, below the path ``prefix``."""
+    return {column: required(f"{prefix}_{column.upper()}", kind) for column, kind in kinds.items()}
+
+
+def optional_fields(prefix: str = "", /, **kinds: AvroType) -> dict[str, AvroField]:
+    """Nullable fields by column, as in `required_fields`."""
+    return {column: optional(f"{prefix}_{column.upper()}", kind) for column, kind in kinds.items()}
+
+
+def stats_fields(column: str, path: str) -> dict[str, AvroField]:
+    """The fields of a `SimpleStats`, whose columns begin with ``column``, in the record at a path."""
+    return {
+        f"{column}_min": required(f"{path}._MIN_VALUES", "bytes"),
+        f"{column}_max": required(f"{path}._MAX_VALUES", "bytes"),
+        f"{column}_null_counts": optional(f"{path}._NULL_COUNTS", array_of(["null", "long"])),
+    }
+
+
 def array_of(items: AvroType) -> AvroMembers:
     """An Avro array type."""
     return {"type": "array", "items": items}

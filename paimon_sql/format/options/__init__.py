@@ -1,6 +1,7 @@
 """Options of tables, sessions and catalogs.
 
-Each topic module declares options, one statement each; `TableOptions` reads their values, `validate` checks them.
+Each topic module declares options: those with an effect here by one statement each, in ``KEPT`` those that only other
+engines read. `TableOptions` reads their values, `validate` checks them.
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ TOPICS: dict[str, ModuleType] = {
 
 
 def declared(module: ModuleType) -> Iterator[Option[object]]:
-    """Yield the options of a topic in the order of their declaration."""
-    return (value for value in vars(module).values() if isinstance(value, Option))
+    """Yield the options of a topic: those with a name, as it declares them, then those that only other engines read."""
+    yield from (value for value in vars(module).values() if isinstance(value, Option))
+    yield from getattr(module, "KEPT", ())
 
 
 _DECLARED = [option for topic in TOPICS.values() for option in declared(topic)]

@@ -1,16 +1,17 @@
 """Options and the kinds of their values: declaration, parsing, typed access.
 
-A kind is called to declare an option: ``BUCKET = integer("bucket", "-1", "How many buckets ...")``. Default values are
-written as a user writes them.
+A kind is called to declare an option: ``BUCKET = option.integer("bucket", "How many buckets ...", "-1")``. Default
+values are written as a user writes them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
+from functools import cached_property
 from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from paimon_sql.discovery import registered
@@ -55,19 +56,6 @@ class Status:
     by: str = ""
 
 
-SUPPORTED = Status(Support.SUPPORTED)
-
-
-def kept_for(engines: str) -> Status:
-    """The status of an option that has effect only in ``engines``."""
-    return Status(Support.KEPT, engines)
-
-
-def refused(why: str) -> Status:
-    """The status of an option that is refused."""
-    return Status(Support.REFUSED, why)
-
-
 @dataclass(frozen=True, eq=False)
 class Option(Generic[T_co]):
     """A declared option.
@@ -83,7 +71,7 @@ class Option(Generic[T_co]):
         immutable: whether it is fixed once the table has data.
         alternatives: other keys that are read, in this order, if the main key is not set.
         renamed: whether the alternatives are only spellings of documents, which no other implementation reads.
-        status: how it is treated; an option of Flink is kept for Flink.
+        status: how it is treated.
     """
 
     key: str
@@ -96,15 +84,13 @@ class Option(Generic[T_co]):
     immutable: bool = False
     alternatives: tuple[str, ...] = ()
     renamed: bool = False
-    status: Status = SUPPORTED
-    pattern: re.Pattern[str] | None = field(init=False, repr=False, default=None)
+    status: Status = Status(Support.SUPPORTED)
 
-    def __post_init__(self) -> None:
-        if "<" in self.key:
-            parts = (re.escape(part) for part in re.split(r"<[^>]+>", self.key))
-            object.__setattr__(self, "pattern", re.compile("(.+)".join(parts), re.DOTALL))
-        if self.scope is Scope.FLINK and self.status is SUPPORTED:
-            object.__setattr__(self, "status", kept_for("Flink"))
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """What keys match if the key is a pattern, with a group per word."""
+        parts = [re.escape(part) for part in re.split(r"<[^>]+>", self.key)]
+        return re.compile("(.+)".join(parts), re.DOTALL) if len(parts) > 1 else None
 
     @property
     def default(self) -> T_co:
@@ -137,6 +123,7 @@ class Option(Generic[T_co]):
 class Facts(TypedDict, total=False):
     """Further arguments of `Option`."""
 
+    allowed: tuple[str, ...]
     scope: Scope
     immutable: bool
     alternatives: tuple[str, ...]
@@ -145,87 +132,89 @@ class Facts(TypedDict, total=False):
 
 
 class Kind(Generic[T]):
-    """A kind of option value; calling it declares an option, which may be set in ``scope`` unless it says another."""
+    """A kind of option value; calling it declares an option, to which ``facts`` apply unless it says others."""
 
-    def __init__(self, name: str, parse: Callable[[str], T], scope: Scope = Scope.TABLE) -> None:
+    def __init__(self, name: str, parse: Callable[[str], T], facts: Facts) -> None:
         self.name = name
         self.parse = parse
-        self.scope = scope
-
-    def scoped(self, scope: Scope) -> Kind[T]:
-        """The same kind for the options of another scope."""
-        return Kind(self.name, self.parse, scope)
+        self.facts = facts
 
     @overload
-    def __call__(
-        self, key: str, default: str, meaning: str, *, check: Check[T] | None = None, **facts: Unpack[Facts]
-    ) -> Option[T]: ...
+    def __call__(self, key: str, meaning: str, default: str, **facts: Unpack[Facts]) -> Option[T]: ...
 
     @overload
-    def __call__(
-        self, key: str, default: None, meaning: str, *, check: Check[T] | None = None, **facts: Unpack[Facts]
-    ) -> Option[T | None]: ...
+    def __call__(self, key: str, meaning: str, default: None = None, **facts: Unpack[Facts]) -> Option[T | None]: ...
 
-    def __call__(
-        self, key: str, default: str | None, meaning: str, *, check: Check[T] | None = None, **facts: Unpack[Facts]
-    ) -> Option[T | None]:
+    def __call__(self, key: str, meaning: str, default: str | None = None, **facts: Unpack[Facts]) -> Option[T | None]:
         """Declare an option.
 
         Args:
             key: its key.
-            default: its default value as a string.
             meaning: its description.
-            check: an additional check of values.
+            default: its default value as a string; None without a default.
             facts: other arguments of `Option`.
         """
-        parse = self.parse if check is None else _checked(self.parse, check)
-        facts.setdefault("scope", self.scope)
-        return Option(key, self.name, parse, default, meaning, **facts)
+        merged: Facts = {**self.facts, **facts}
+        return Option(key, self.name, self.parse, default, meaning, **merged)
+
+    def checked(self, check: Check[T]) -> Kind[T]:
+        """The kind with an additional check of values."""
+
+        def parse(text: str) -> T:
+            value = self.parse(text)
+            if defect := check(value):
+                raise ValueError(defect)
+            return value
+
+        return Kind(self.name, parse, self.facts)
+
+    def at_least(self: Kind[int], minimum: int) -> Kind[int]:
+        """The kind of numbers that are at least ``minimum``."""
+        return self.checked(lambda value: f"it must be {minimum} or more" if value < minimum else None)
 
 
-def _checked(parse: Callable[[str], T], check: Check[T]) -> Callable[[str], T]:
-    def parse_and_check(text: str) -> T:
-        value = parse(text)
-        if defect := check(value):
-            raise ValueError(defect)
-        return value
+class Kinds:
+    """The kinds of values, for options that share ``facts``."""
 
-    return parse_and_check
+    def __init__(self, **facts: Unpack[Facts]) -> None:
+        self._facts = facts
+        self.boolean = Kind("Boolean", _boolean, facts)
+        self.integer = Kind("Integer", _integer(32), facts)
+        self.long = Kind("Long", _integer(64), facts)
+        self.double = Kind("Double", _number, facts)
+        self.float_number = Kind("Float", _number, facts)
+        self.memory_size = Kind("MemorySize", parse_memory_size, facts)
+        self.duration = Kind("Duration", _duration, facts)
+        self.string = Kind("String", str, facts)
+        self.mapping = Kind("Map", _mapping, facts)
+
+    def flag(self, key: str, meaning: str, **facts: Unpack[Facts]) -> Option[bool]:
+        """Declare an option that is false unless it is set."""
+        return self.boolean(key, meaning, "false", **facts)
+
+    def one_of(self, *allowed: str, registry: str | None = None) -> Kind[str]:
+        """The kind with the ``allowed`` values; case-insensitive, parsed to the spelling in ``allowed``.
+
+        Args:
+            allowed: the documented values.
+            registry: the registry whose names are allowed, too (`registered`).
+        """
+        return Kind("Enum", _one_of(allowed, registry), {**self._facts, "allowed": allowed})
+
+    def kept_for(self, engines: str) -> Kinds:
+        """The kinds of options that have effect only in ``engines``."""
+        return self._of(Status(Support.KEPT, engines))
+
+    def refused(self, why: str) -> Kinds:
+        """The kinds of options that are refused."""
+        return self._of(Status(Support.REFUSED, why))
+
+    def _of(self, status: Status) -> Kinds:
+        facts: Facts = {**self._facts, "status": status}
+        return Kinds(**facts)
 
 
-def at_least(minimum: int) -> Callable[[int], str | None]:
-    """A check that a number is at least ``minimum``."""
-    return lambda value: f"it must be {minimum} or more" if value < minimum else None
-
-
-def choice(
-    key: str,
-    default: str,
-    meaning: str,
-    allowed: tuple[str, ...],
-    *,
-    registry: str | None = None,
-    **facts: Unpack[Facts],
-) -> Option[str]:
-    """Declare an option with one of the ``allowed`` values; case-insensitive, parsed to the spelling in ``allowed``.
-
-    Args:
-        key: its key.
-        default: its default value.
-        meaning: its description.
-        allowed: the documented values.
-        registry: the registry whose names are allowed, too (`registered`).
-        facts: other arguments of `Option`.
-    """
-    return Option(key, "Enum", _one_of(allowed, registry), default, meaning, allowed=allowed, **facts)
-
-
-def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: Unpack[Facts]) -> Option[str | None]:
-    """Declare an option like `choice`, without a default."""
-    return Option(key, "Enum", _one_of(allowed), None, meaning, allowed=allowed, **facts)
-
-
-def _one_of(allowed: tuple[str, ...], registry: str | None = None) -> Callable[[str], str]:
+def _one_of(allowed: tuple[str, ...], registry: str | None) -> Callable[[str], str]:
     spelled = {word.lower(): word for word in allowed}
 
     def parse(text: str) -> str:
@@ -322,15 +311,11 @@ def _unquoted(text: str) -> str:
     return text
 
 
-boolean = Kind("Boolean", _boolean)
-integer = Kind("Integer", _integer(32))
-long = Kind("Long", _integer(64))
-double = Kind("Double", _number)
-float_number = Kind("Float", _number)
-memory_size = Kind("MemorySize", parse_memory_size)
-duration = Kind("Duration", _duration)
-string = Kind("String", str)
-mapping = Kind("Map", _mapping)
+option = Kinds()
+"""The kinds of options of tables that have their described effect."""
+fixed = Kinds(immutable=True)
+java = option.kept_for("Java engines")
+unread = option.kept_for("compatibility: no current engine reads it")
 
 UNLIMITED_INTEGER = "2147483647"
 UNLIMITED_LONG = "9223372036854775807"

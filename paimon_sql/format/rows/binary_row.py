@@ -143,17 +143,22 @@ def field_of(data_type: t.DataType) -> Field:
 
 
 def _map_field(key: t.DataType, value: t.DataType) -> Field:
+    """The encoding of maps: the size of the key array in 4 bytes, the key array and the value array."""
     key_field, value_field = field_of(key), field_of(value)
     hashable = not any(
         isinstance(inner, t.ArrayType | t.VectorType | t.MapType | t.MultisetType) for inner in t.walk(key)
     )
 
     def unpack(memory: bytes) -> dict[object, object] | list[tuple[object, object]]:
-        entries = unpack_map(key_field, value_field, memory)
+        size = _size(memory)
+        keys = unpack_array(key_field, stretch(memory, 4, size))
+        entries = list(zip(keys, unpack_array(value_field, memory[4 + size :]), strict=True))
         return dict(entries) if hashable else entries
 
     def pack(entries: dict[object, object] | Iterable[tuple[object, object]]) -> bytes:
-        return pack_map(key_field, value_field, entries.items() if isinstance(entries, dict) else entries)
+        pairs = list(entries.items() if isinstance(entries, dict) else entries)
+        keys = pack_array(key_field, [k for k, _ in pairs])
+        return _INT.pack(len(keys)) + keys + pack_array(value_field, [v for _, v in pairs])
 
     return VariableField(pack, unpack, inline=False)
 
@@ -191,20 +196,6 @@ def unpack_array(field: Field, memory: bytes) -> list[object]:
     slots = (header + i * field.width for i in range(size) if not _is_null(memory, i))
     check_parts(memory, header, ((field, slot) for slot in slots))
     return [None if _is_null(memory, i) else field.read(memory, header + i * field.width) for i in range(size)]
-
-
-def pack_map(key: Field, value: Field, entries: Iterable[tuple[object, object]]) -> bytes:
-    """Encode entries as a BinaryMap: the size of the key array in 4 bytes, the key array and the value array."""
-    entries = list(entries)
-    keys = pack_array(key, [k for k, _ in entries])
-    return _INT.pack(len(keys)) + keys + pack_array(value, [v for _, v in entries])
-
-
-def unpack_map(key: Field, value: Field, memory: bytes) -> list[tuple[object, object]]:
-    """Decode the entries of a BinaryMap."""
-    size = _size(memory)
-    keys = unpack_array(key, stretch(memory, 4, size))
-    return list(zip(keys, unpack_array(value, memory[4 + size :]), strict=True))
 
 
 def pack_vector(field: Field, values: Sequence[object]) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.bytes.memory import Longs
+from paimon_sql.format.bytes.memory import Longs, binary_array
 
 _DESCRIPTOR = b"CSEDBOLB"
 _VIEW = b"WEIVBOLB"
@@ -26,6 +26,11 @@ _ROW = struct.Struct("<iq")
 _HEAD_BYTES = len(_DESCRIPTOR_HEAD)
 TO_THE_END = -1
 """The length of a blob that ends at the end of its file."""
+
+
+def _named(head: bytes, name: str) -> bytes:
+    data = name.encode()
+    return head + _SIZE.pack(len(data)) + data
 
 
 def is_descriptor(head: bytes | memoryview) -> bool:
@@ -48,8 +53,7 @@ class BlobDescriptor:
 
     def encode(self) -> bytes:
         """The bytes that are stored."""
-        uri = self.uri.encode()
-        return _DESCRIPTOR_HEAD + _SIZE.pack(len(uri)) + uri + _RANGE.pack(self.offset, self.length)
+        return _named(_DESCRIPTOR_HEAD, self.uri) + _RANGE.pack(self.offset, self.length)
 
     def __str__(self) -> str:
         return f"BlobDescriptor{{version=2, uri='{self.uri}', offset={self.offset}, length={self.length}}}"
@@ -65,8 +69,7 @@ class BlobView:
 
     def encode(self) -> bytes:
         """The bytes that are stored."""
-        name = self.table.encode()
-        return _VIEW_HEAD + _SIZE.pack(len(name)) + name + _ROW.pack(self.field_id, self.row_id)
+        return _named(_VIEW_HEAD, self.table) + _ROW.pack(self.field_id, self.row_id)
 
 
 def are_descriptors(values: pa.Array) -> pa.BooleanArray:
@@ -100,15 +103,12 @@ def decode_view(data: bytes) -> BlobView:
 
 def descriptors(uri: str, offsets: Longs, lengths: Longs) -> pa.Array:
     """Encode the descriptors of blobs of one file."""
-    name = uri.encode()
-    head = _DESCRIPTOR_HEAD + _SIZE.pack(len(name)) + name
-    return _with_head(head, np.stack([offsets, lengths], axis=1))
+    return _with_head(_named(_DESCRIPTOR_HEAD, uri), np.stack([offsets, lengths], axis=1))
 
 
 def views(table: str, field_id: int, row_ids: pa.Array) -> pa.Array:
     """Encode the views of one table's rows; null for a null row id."""
-    name = table.encode()
-    head = _VIEW_HEAD + _SIZE.pack(len(name)) + name + struct.pack("<i", field_id)
+    head = _named(_VIEW_HEAD, table) + struct.pack("<i", field_id)
     encoded = _with_head(head, row_ids.fill_null(0).to_numpy().reshape(-1, 1))
     return pc.if_else(row_ids.is_valid(), encoded, None) if row_ids.null_count else encoded
 
@@ -119,8 +119,7 @@ def _with_head(head: bytes, numbers: Longs) -> pa.Array:
     rows = np.empty((count, start + 8 * numbers.shape[1]), dtype=np.uint8)
     rows[:, :start] = np.frombuffer(head, np.uint8)
     rows[:, start:] = numbers.astype("<i8").view(np.uint8)
-    bounds = np.arange(count + 1, dtype=np.int32) * np.int32(rows.shape[1])
-    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(bounds), pa.py_buffer(rows)])
+    return binary_array(rows.ravel(), np.arange(count + 1) * rows.shape[1])
 
 
 def _members(data: bytes, head: bytes, tail: struct.Struct, what: str) -> tuple[str, int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.bytes.memory import Longs, Words, binary_buffers, range_index
+from paimon_sql.format.bytes.murmur3 import Hashes, finish, mix, mix_one, scramble
 from paimon_sql.format.rows.binary_row import header_size
-from paimon_sql.format.rows.encode import Slots, column_slots, header_words, pack_rows
+from paimon_sql.format.rows.encode import Columns, Slots, column_slots, header_words, pack_rows
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 
@@ -41,11 +42,16 @@ class BucketFunction(ABC):
         if not types:
             raise InvalidInputError("A bucket key has at least one column.")
 
-    @abstractmethod
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
+    def assign(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         """The bucket of each row; ``columns`` are the bucket key."""
+        self.check(types)
+        if num_buckets < 1:
+            raise InvalidInputError(f"Rows cannot be assigned to {num_buckets} buckets.")
+        return self._buckets(columns, types, num_buckets)
+
+    @abstractmethod
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
+        """Implement `assign` for valid arguments."""
 
 
 class DefaultBucketFunction(BucketFunction):
@@ -53,10 +59,7 @@ class DefaultBucketFunction(BucketFunction):
 
     name = "default"
 
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
-        self.check(types)
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         hashes = row_hash(columns, types)
         # The remainder keeps the hash's sign and the bucket drops it, so the remainder of the magnitude is the same.
         return _modulo(np.abs(hashes.astype(np.int64)).astype(np.uint32), num_buckets)
@@ -75,11 +78,7 @@ class ModBucketFunction(BucketFunction):
                 remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
             )
 
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
-        self.check(types)
-        _check_count(num_buckets)
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         values = pc.fill_null(_arrays(columns, types)[0], 0).to_numpy(zero_copy_only=False)
         buckets: npt.NDArray[np.int32] = (values % num_buckets).astype(np.int32)
         return buckets
@@ -99,10 +98,7 @@ class HiveBucketFunction(BucketFunction):
                     remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
                 )
 
-    def assign(
-        self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
-    ) -> npt.NDArray[np.int32]:
-        self.check(types)
+    def _buckets(self, columns: Columns, types: Sequence[t.DataType], num_buckets: int) -> npt.NDArray[np.int32]:
         arrays = _arrays(columns, types)
         hashes = np.zeros(len(arrays[0]), np.uint32)
         for array, data_type in zip(arrays, types, strict=True):
@@ -134,19 +130,13 @@ def bucket_function(name: str) -> BucketFunction:
         ) from None
 
 
-def _check_count(num_buckets: int) -> None:
-    if num_buckets < 1:
-        raise InvalidInputError(f"Rows cannot be assigned to {num_buckets} buckets.")
-
-
 def _modulo(hashes: Hashes, num_buckets: int) -> npt.NDArray[np.int32]:
-    _check_count(num_buckets)
     divisor = np.uint32(num_buckets)
     # Division by a constant is vectorized, the remainder operator is not.
     return (hashes - hashes // divisor * divisor).view(np.int32)
 
 
-def _arrays(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> list[pa.Array]:
+def _arrays(columns: Columns, types: Sequence[t.DataType]) -> list[pa.Array]:
     arrays = columns.columns if isinstance(columns, pa.RecordBatch) else list(columns)
     if len(arrays) != len(types):
         raise InvalidInputError(f"{len(arrays)} columns were given for a bucket key of {len(types)}.")
@@ -242,14 +232,12 @@ _HIVE_HASHES: dict[type[t.DataType], Callable[[pa.Array], Hashes]] = {
 }
 
 
-Hashes: TypeAlias = npt.NDArray[np.uint32]
-
 _SEED = np.uint32(42)
 _BLOCK = 1 << 15
 """Rows hashed together: few enough that their words stay in the CPU cache."""
 
 
-def row_hash(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
+def row_hash(columns: Columns, types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
     """The hash of each row of the columns, as a BinaryRow.
 
     The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the
@@ -280,18 +268,18 @@ def _hash_slots(slots: Sequence[Slots]) -> Hashes:
         for column in words:
             if column is None:
                 for _ in range(2):
-                    _mix(mixed, None)
+                    mix(mixed, None)
             else:
                 halves = column[block].view(np.uint32)
-                _mix(mixed, _scramble(halves[0::2]))
-                _mix(mixed, _scramble(halves[1::2]))
-        hashes[block] = _finish(mixed, np.uint32(size))
+                mix(mixed, scramble(halves[0::2]))
+                mix(mixed, scramble(halves[1::2]))
+        hashes[block] = finish(mixed, np.uint32(size))
     return hashes
 
 
 def _hash_stretches(body: Words, sizes: Longs) -> Hashes:
     """The hashes of concatenated rows of any size; ``sizes`` are in bytes."""
-    scrambled = _scramble(body.view(np.uint32))
+    scrambled = scramble(body.view(np.uint32))
     halves = sizes // 4
     max_halves = int(halves.max(initial=0))
     # Longest rows first, so that the rows with remaining words are always a prefix.
@@ -307,50 +295,13 @@ def _hash_stretches(body: Words, sizes: Longs) -> Hashes:
             for row in range(active):
                 first = int(firsts[row])
                 rest = scrambled[first + step : first + int(descending[row])]
-                mixed[row] = _mix_one(int(mixed[row]), rest.tolist())
+                mixed[row] = mix_one(int(mixed[row]), rest.tolist())
             break
-        _mix(mixed[:active], scrambled[firsts[:active] + step])
+        mix(mixed[:active], scrambled[firsts[:active] + step])
     hashes = np.empty(len(sizes), np.uint32)
-    hashes[order] = _finish(mixed, descending.astype(np.uint32) * np.uint32(4))
+    hashes[order] = finish(mixed, descending.astype(np.uint32) * np.uint32(4))
     return hashes
 
 
 _FEW = 16
 """Up to so many long rows are faster mixed one by one than together."""
-
-
-def _scramble(words: npt.NDArray[np.uint32]) -> Hashes:
-    """Transform words before mixing; independent of previous words."""
-    scrambled = words * np.uint32(0xCC9E2D51)
-    scrambled = (scrambled << np.uint32(15)) | (scrambled >> np.uint32(17))
-    scrambled *= np.uint32(0x1B873593)
-    return scrambled
-
-
-def _mix(mixed: Hashes, scrambled: Hashes | None) -> None:
-    """Mix a scrambled word into each hash, in place; None is a word of zeros."""
-    if scrambled is not None:
-        mixed ^= scrambled
-    high = mixed >> np.uint32(19)
-    mixed <<= np.uint32(13)
-    mixed |= high
-    mixed *= np.uint32(5)
-    mixed += np.uint32(0xE6546B64)
-
-
-def _mix_one(mixed: int, scrambled: list[int]) -> int:
-    for word in scrambled:
-        mixed ^= word
-        mixed = ((mixed << 13 | mixed >> 19) * 5 + 0xE6546B64) & 0xFFFFFFFF
-    return mixed
-
-
-def _finish(mixed: Hashes, size: npt.NDArray[np.uint32] | np.uint32) -> Hashes:
-    """Finalize hashes; ``size`` is that of the rows in bytes."""
-    mixed = mixed ^ size
-    mixed ^= mixed >> np.uint32(16)
-    mixed *= np.uint32(0x85EBCA6B)
-    mixed ^= mixed >> np.uint32(13)
-    mixed *= np.uint32(0xC2B2AE35)
-    mixed ^= mixed >> np.uint32(16)
-    return mixed

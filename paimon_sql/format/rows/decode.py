@@ -18,6 +18,7 @@ from paimon_sql.format.bytes.memory import (
     Longs,
     Mask,
     Words,
+    binary_array,
     binary_buffers,
     fixed_array,
     null_mask,
@@ -203,15 +204,9 @@ def _flat(rows: _Rows, field: int, words: Words, data_type: t.DataType, nulls: M
         raise InvalidInputError(f"A BinaryRow holds a {data_type.sql()} of a wrong size: the row is corrupt.")
     starts = np.where(inline, rows.slots(field), starts)
     sizes = np.where(inline, lengths, sizes)
-    offsets = offsets_of(sizes)
-    wide = int(offsets[-1]) > 2**31 - 1
-    target = arrow_type(data_type)
-    if wide:
-        target = pa.large_string() if target == pa.string() else pa.large_binary()
     data = rows.memory[range_index(starts, sizes)]
-    buffers = [validity_buffer(nulls), pa.py_buffer(offsets if wide else offsets.astype(np.int32)), pa.py_buffer(data)]
-    array = pa.Array.from_buffers(target, len(rows), buffers)
-    if pa.types.is_string(target) or pa.types.is_large_string(target):
+    array = binary_array(data, offsets_of(sizes), nulls, arrow_type(data_type))
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         _check_text(array, data_type)
     return array
 

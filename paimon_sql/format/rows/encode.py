@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.bytes.decimals import WIDTH, big_endian, shortened
 from paimon_sql.format.bytes.memory import (
     WORD,
     Bytes,
@@ -22,6 +24,7 @@ from paimon_sql.format.bytes.memory import (
     Longs,
     Mask,
     Words,
+    binary_array,
     binary_buffers,
     null_mask,
     offsets_of,
@@ -51,9 +54,10 @@ class Slots:
     sizes: Longs | None = None
 
 
-def encode_rows(
-    columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], *, prefix: bool = False
-) -> pa.Array:
+Columns: TypeAlias = pa.RecordBatch | Sequence[pa.Array]
+
+
+def encode_rows(columns: Columns, types: Sequence[t.DataType], *, prefix: bool = False) -> pa.Array:
     """Encode each row of the columns as a BinaryRow: a binary array (large_binary beyond 2 GB) without nulls.
 
     Args:
@@ -72,14 +76,11 @@ def encode_rows(
         positions = np.repeat(np.arange(1, len(sizes) + 1), halves) + np.arange(int(halves.sum()))
         prefixed[positions] = body.view(np.uint32)
         prefixed[offsets_of(halves)[:-1] + np.arange(len(sizes))] = np.frombuffer(PREFIX.pack(len(types)), np.uint32)[0]
-        body, sizes = prefixed, sizes + PREFIX.size  # type: ignore[assignment]
-    offsets = offsets_of(sizes)
-    wide = int(offsets[-1]) > 2**31 - 1
-    buffers = [None, pa.py_buffer(offsets if wide else offsets.astype(np.int32)), pa.py_buffer(body)]
-    return pa.Array.from_buffers(pa.large_binary() if wide else pa.binary(), len(sizes), buffers)
+        return binary_array(prefixed.view(np.uint8), offsets_of(sizes + PREFIX.size))
+    return binary_array(body.view(np.uint8), offsets_of(sizes))
 
 
-def column_slots(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> list[Slots]:
+def column_slots(columns: Columns, types: Sequence[t.DataType]) -> list[Slots]:
     """The slots of each column."""
     arrays = columns.columns if isinstance(columns, pa.RecordBatch) else list(columns)
     if len(arrays) != len(types) or not arrays:
@@ -191,26 +192,17 @@ def _items(array: pa.Array, layout: type[Item], width: int = 1) -> npt.NDArray[I
 
 
 def _decimal_slots(array: pa.Array, data_type: t.DecimalType, nulls: Mask | None) -> Slots:
-    words: Words = _items(array, np.uint64, 2)
-    low, high = words[0::2], words[1::2]
-    if nulls is not None:
-        low, high = np.where(nulls, np.uint64(0), low), np.where(nulls, np.uint64(0), high)
     if data_type.precision <= COMPACT_DECIMAL:
-        return Slots(np.ascontiguousarray(low), nulls)
-    # Big-endian with the min number of bytes: drop the leading bytes that only repeat the sign.
-    big = np.column_stack((high, low)).astype(">u8").view(np.uint8).reshape(-1, 16)
-    magnitude = big ^ (big[:, :1] >> 7) * np.uint8(0xFF)
-    first = np.where(magnitude.any(axis=1), (magnitude != 0).argmax(axis=1), 15)
-    first -= (np.take_along_axis(magnitude, first[:, None], axis=1)[:, 0] >= 0x80).astype(np.int64)
-    padded = np.zeros((len(big), 32), np.uint8)
-    padded[:, :16] = big
-    columns = first[:, None] + np.arange(16)
-    data = np.take_along_axis(padded, columns, axis=1)
-    sizes = (16 - first).astype(np.uint64)
+        low: Words = _items(array, np.uint64, 2)[0::2]
+        return Slots(np.ascontiguousarray(low if nulls is None else np.where(nulls, np.uint64(0), low)), nulls)
+    big, spare = big_endian(array)
     if nulls is not None:
-        sizes[nulls] = 0
-    count = len(big)
-    return Slots(sizes, nulls, data.reshape(-1), np.arange(count) * 16, np.full(count, 16, np.int64))
+        spare[nulls] = WIDTH
+    sizes, count = WIDTH - spare, len(big)
+    data = np.zeros((count, WIDTH), np.uint8)
+    data[np.arange(WIDTH) < sizes[:, None]] = shortened(big, spare)
+    starts, widths = np.arange(count) * WIDTH, np.full(count, WIDTH, np.int64)
+    return Slots(sizes.astype(np.uint64), nulls, data.reshape(-1), starts, widths)
 
 
 def _timestamp_slots(

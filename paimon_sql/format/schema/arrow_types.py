@@ -32,18 +32,17 @@ def _unit(precision: int) -> str:
     return "us" if precision <= 6 else "ns"
 
 
+def _map(key: t.DataType, value: t.DataType) -> pa.MapType:
+    return pa.map_(pa.field("key", arrow_type(key), False), pa.field("value", arrow_type(value), value.nullable))
+
+
 _BUILT: dict[type[t.DataType], Callable[..., pa.DataType]] = {
     t.DecimalType: lambda d: pa.decimal128(d.precision, d.scale),
     t.TimestampType: lambda d: pa.timestamp(_unit(d.precision)),
     t.LocalZonedTimestampType: lambda d: pa.timestamp(_unit(d.precision), "UTC"),
     t.ArrayType: lambda d: pa.list_(pa.field("element", arrow_type(d.element), d.element.nullable)),
     t.VectorType: lambda d: pa.list_(pa.field("element", arrow_type(d.element), d.element.nullable), d.length),
-    t.MapType: lambda d: pa.map_(
-        pa.field("key", arrow_type(d.key), False), pa.field("value", arrow_type(d.value), d.value.nullable)
-    ),
-    t.MultisetType: lambda d: pa.map_(
-        pa.field("key", arrow_type(d.element), False), pa.field("value", pa.int32(), False)
-    ),
+    **dict.fromkeys((t.MapType, t.MultisetType), lambda d: _map(*t.entry_types(d))),
     t.RowType: lambda d: pa.struct([arrow_field(f) for f in d.fields]),
 }
 

@@ -47,7 +47,7 @@ Self = TypeVar("Self", bound="DataType")
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """Base class of data types."""
+    """Base class of data types; a subclass without members of its own is a dataclass like its base."""
 
     root: ClassVar[str] = ""
 
@@ -76,56 +76,48 @@ class DataType:
         return self.sql()
 
 
-@dataclass(frozen=True, slots=True)
 class BooleanType(DataType):
     """TRUE or FALSE."""
 
     root = "BOOLEAN"
 
 
-@dataclass(frozen=True, slots=True)
 class TinyIntType(DataType):
     """An integer of 1 byte."""
 
     root = "TINYINT"
 
 
-@dataclass(frozen=True, slots=True)
 class SmallIntType(DataType):
     """An integer of 2 bytes."""
 
     root = "SMALLINT"
 
 
-@dataclass(frozen=True, slots=True)
 class IntType(DataType):
     """An integer of 4 bytes."""
 
     root = "INT"
 
 
-@dataclass(frozen=True, slots=True)
 class BigIntType(DataType):
     """An integer of 8 bytes."""
 
     root = "BIGINT"
 
 
-@dataclass(frozen=True, slots=True)
 class FloatType(DataType):
     """A floating-point number of 4 bytes."""
 
     root = "FLOAT"
 
 
-@dataclass(frozen=True, slots=True)
 class DoubleType(DataType):
     """A floating-point number of 8 bytes."""
 
     root = "DOUBLE"
 
 
-@dataclass(frozen=True, slots=True)
 class DateType(DataType):
     """A date without a time."""
 
@@ -144,7 +136,6 @@ class VariantType(DataType):
     paths: tuple[tuple[str | int, ...], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class BlobType(DataType):
     """A large binary value, stored in separate files."""
 
@@ -165,14 +156,12 @@ class _LengthType(DataType):
         return f"{self.root}({self.length})"
 
 
-@dataclass(frozen=True, slots=True)
 class CharType(_LengthType):
     """A string of a fixed number of characters."""
 
     root = "CHAR"
 
 
-@dataclass(frozen=True, slots=True)
 class VarCharType(_LengthType):
     """A string of at most ``length`` characters; STRING is the type of max length."""
 
@@ -182,14 +171,12 @@ class VarCharType(_LengthType):
         return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
 
 
-@dataclass(frozen=True, slots=True)
 class BinaryType(_LengthType):
     """A fixed number of bytes."""
 
     root = "BINARY"
 
 
-@dataclass(frozen=True, slots=True)
 class VarBinaryType(_LengthType):
     """At most ``length`` bytes; BYTES is the type of max length."""
 
@@ -239,14 +226,12 @@ class TimeType(_PrecisionType):
     precision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class TimestampType(_PrecisionType):
     """A date and time without a zone."""
 
     root = "TIMESTAMP"
 
 
-@dataclass(frozen=True, slots=True)
 class LocalZonedTimestampType(_PrecisionType):
     """A point in time, shown in the session's zone."""
 
@@ -268,7 +253,7 @@ class _NestedType(DataType):
         return {}
 
 
-_INT = IntType()
+_INT, _FLOAT = IntType(), FloatType()
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +272,6 @@ class _ElementType(_NestedType):
         return {"element": self.element.to_json()}
 
 
-@dataclass(frozen=True, slots=True)
 class ArrayType(_ElementType):
     """A list of elements of one type."""
 
@@ -299,7 +283,7 @@ class VectorType(_ElementType):
     """A list of exactly ``length`` numbers."""
 
     root = "VECTOR"
-    element: DataType = FloatType()
+    element: DataType = _FLOAT
     length: int = 1
 
     def _name(self) -> str:
@@ -309,7 +293,6 @@ class VectorType(_ElementType):
         return {"element": self.element.to_json(), "length": self.length}
 
 
-@dataclass(frozen=True, slots=True)
 class MultisetType(_ElementType):
     """A bag: elements with their number of occurrences."""
 
@@ -419,27 +402,15 @@ def bytes_type(nullable: bool = True) -> VarBinaryType:
 
 
 _PLAIN: dict[str, DataType] = {
-    "BOOLEAN": BooleanType(),
-    "TINYINT": TinyIntType(),
-    "SMALLINT": SmallIntType(),
-    "INT": IntType(),
+    **{kind.root: kind() for kind in (BooleanType, *INTEGERS, *FLOATS, DateType, VariantType, BlobType)},
     "INTEGER": IntType(),
-    "BIGINT": BigIntType(),
-    "FLOAT": FloatType(),
-    "DOUBLE": DoubleType(),
     "DOUBLE PRECISION": DoubleType(),
-    "DATE": DateType(),
-    "VARIANT": VariantType(),
-    "BLOB": BlobType(),
     "STRING": string_type(),
     "BYTES": bytes_type(),
 }
 
 _WITH_PARAMETERS: dict[str, Callable[..., DataType]] = {
-    "CHAR": partial(CharType, True),
-    "VARCHAR": partial(VarCharType, True),
-    "BINARY": partial(BinaryType, True),
-    "VARBINARY": partial(VarBinaryType, True),
+    **{kind.root: partial(kind, True) for kind in (*TEXTS, *BYTES)},
     **dict.fromkeys(("DECIMAL", "NUMERIC", "DEC"), partial(DecimalType, True)),
     **dict.fromkeys(("TIME", "TIME WITHOUT TIME ZONE"), partial(TimeType, True)),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP WITHOUT TIME ZONE"), partial(TimestampType, True)),

@@ -7,18 +7,19 @@ have TIMESTAMPs above precision 6 in Parquet and binary columns in ORC.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.options.table.data_file import FIELD_STATS_MODE
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.operations.changelog import CHANGELOG_FILE_STATS_MODE
+from paimon_sql.format.options.table import data_file
+from paimon_sql.format.options.table.data_file import StatsMode, StoredStats
+from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema import types as t
@@ -244,49 +245,7 @@ def _null_count_columns(null_counts: Sequence[Sequence[int | None] | None] | pa.
     return [lists.values.take(pa.array(np.where(known, offsets + i, 0), mask=~known)) for i in range(width)]
 
 
-MODE_KEY = "metadata.stats-mode"
-MODE_PER_LEVEL_KEY = "metadata.stats-mode.per.level"
-CHANGELOG_MODE_KEY = "changelog-file.stats-mode"
-KEEP_FIRST_KEY = "metadata.stats-keep-first-n-columns"
-
-_DEFAULT_MODE = "truncate(16)"
-_TRUNCATE = re.compile(r"truncate\((\d{1,9})\)")
 _SYSTEM_NAMES = frozenset({SEQUENCE_NUMBER.name, VALUE_KIND.name, LEVEL.name, ROW_ID.name, "rowkind"})
-
-
-class StoredStats(Enum):
-    """The stored part of a column's statistics."""
-
-    NOTHING = "none"
-    COUNTS = "counts"
-    BOUNDS = "full"
-
-
-@dataclass(frozen=True, slots=True)
-class StatsMode:
-    """A statistics mode; bounds of strings and bytes are truncated to ``length`` unless it is None."""
-
-    kept: StoredStats
-    length: int | None = None
-
-    @classmethod
-    def parse(cls, text: str, key: str = MODE_KEY) -> StatsMode:
-        """Parse the value of option ``key``: ``none``, ``counts``, ``truncate(16)`` or ``full``.
-
-        Raises:
-            InvalidOptionError: it is none of these.
-        """
-        mode = text.strip().lower()
-        if (match := _TRUNCATE.fullmatch(mode)) and int(match[1]) > 0:
-            return cls(StoredStats.BOUNDS, int(match[1]))
-        try:
-            return cls(StoredStats(mode))
-        except ValueError:
-            raise InvalidOptionError(
-                f"Invalid value '{text}' of option '{key}'.",
-                key=key,
-                remedy="Use none, counts, full or truncate(n) with an n of at least 1.",
-            ) from None
 
 
 FULL = StatsMode(StoredStats.BOUNDS)
@@ -316,47 +275,27 @@ def column_modes(
         changelog: whether the file is a changelog file, for ``changelog-file.stats-mode``.
         key_names: the key columns if the file stores them only as value columns (``data-file.thin-mode``).
     """
-    default = _file_mode(options, level, changelog)
-    keep_first = _keep_first(options)
+    read = TableOptions(options)
+    default, keep_first = _file_mode(read, level, changelog), read.get(data_file.METADATA_STATS_KEEP_FIRST_N_COLUMNS)
     modes = []
     seen = 0
     for name in names:
-        key = FIELD_STATS_MODE.for_name(name)
-        if key in options:
-            modes.append(StatsMode.parse(options[key], key))
+        if (own := read.get(data_file.FIELD_STATS_MODE, name)) is not None:
+            modes.append(own)
         elif name.startswith(KEY_PREFIX) or name in _SYSTEM_NAMES or name in key_names:
             modes.append(KEY_MODE)
             continue
         else:
-            modes.append(default if keep_first is None or seen < keep_first else StatsMode(StoredStats.NOTHING))
+            modes.append(default if keep_first < 0 or seen < keep_first else StatsMode(StoredStats.NOTHING))
         seen += 1
     return modes
 
 
-def _file_mode(options: Mapping[str, str], level: int | None, changelog: bool) -> StatsMode:
-    if changelog and CHANGELOG_MODE_KEY in options:
-        return StatsMode.parse(options[CHANGELOG_MODE_KEY], CHANGELOG_MODE_KEY)
-    if level is not None and (entries := options.get(MODE_PER_LEVEL_KEY, "").strip()):
-        for entry in entries.split(","):
-            at, _, mode = entry.partition(":")
-            if not at.strip().isdecimal():
-                raise InvalidOptionError(
-                    f"'{entry}' in '{MODE_PER_LEVEL_KEY}' is not a level and mode.",
-                    key=MODE_PER_LEVEL_KEY,
-                    remedy="Use the form 0:none,5:full.",
-                )
-            if int(at) == level:
-                return StatsMode.parse(mode, MODE_PER_LEVEL_KEY)
-    return StatsMode.parse(options.get(MODE_KEY, _DEFAULT_MODE))
-
-
-def _keep_first(options: Mapping[str, str]) -> int | None:
-    text = options.get(KEEP_FIRST_KEY, "-1").strip()
-    try:
-        count = int(text)
-    except ValueError:
-        raise InvalidOptionError(f"'{text}' is not an integer.", key=KEEP_FIRST_KEY) from None
-    return None if count < 0 else count
+def _file_mode(options: TableOptions, level: int | None, changelog: bool) -> StatsMode:
+    if changelog and (mode := options.get(CHANGELOG_FILE_STATS_MODE)) is not None:
+        return mode
+    default = options.get(data_file.METADATA_STATS_MODE)
+    return default if level is None else options.get(data_file.METADATA_STATS_MODE_PER_LEVEL).get(level, default)
 
 
 EMPTY_ROW = bytes(12)

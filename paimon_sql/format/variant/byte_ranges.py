@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_buffers, range_index, validity_buffer
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_array, binary_buffers, range_index
 
 
 def stretches_of(array: pa.Array) -> tuple[Bytes, Longs, Longs]:
@@ -38,9 +38,7 @@ def binary_of(data: Bytes, starts: Longs, lengths: Longs, present: Mask | None =
     bounds[0::2], bounds[1::2] = first, last
     if bounds[-1] > np.iinfo(np.int32).max:
         raise ValueError("the variants of a batch take more than 2 GiB")
-    covering = pa.Array.from_buffers(
-        pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
-    )
+    covering = binary_array(data, bounds)
     indexes = np.zeros(len(starts), np.int64)
     indexes[chosen] = np.arange(0, len(bounds), 2)
     return covering.take(pa.array(indexes, mask=None if present is None else ~present))
@@ -57,11 +55,6 @@ def check_inside(data: Bytes, starts: Longs, lengths: Longs) -> None:
     ends = np.where(lengths > 0, starts + lengths, 0)
     if (lengths < 0).any() or ends.max(initial=0) > len(data) or lengths.sum() > len(data):
         raise ValueError("a variant is cut off")
-
-
-def bitmap(present: Mask | None) -> pa.Buffer | None:
-    """Arrow's validity bitmap; None if all values are present."""
-    return None if present is None else validity_buffer(~present)
 
 
 def validity(array: pa.Array) -> Mask:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, fixed_array
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.variant.byte_ranges import binary_of, bitmap, matrix, unsigned
+from paimon_sql.format.variant.byte_ranges import binary_of, matrix, unsigned
 from paimon_sql.format.variant.values import (
     DECIMAL_WIDTHS,
     INTEGER_WIDTHS,
@@ -218,8 +218,7 @@ def rescaled(numbers: Integers, scales: Longs, scale: int, maximum: int) -> tupl
 
 def decimal_array(numbers: Integers, kind: pa.Decimal128Type, present: Mask) -> pa.Array:
     """Convert unscaled numbers to an Arrow array."""
-    raw = to_sixteen_bytes(numbers)
-    return pa.Array.from_buffers(kind, len(numbers), [bitmap(present), pa.py_buffer(np.ascontiguousarray(raw))])
+    return fixed_array(to_sixteen_bytes(numbers), kind, ~present)
 
 
 def digits(numbers: Integers) -> Longs:

@@ -32,6 +32,7 @@ from paimon_sql.storage.copy.copy import CopyTask
 from paimon_sql.storage.data_files.live_files import partition_row
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.file_formats.base import FileRead
 from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.base import refuse_links
@@ -157,8 +158,8 @@ class ExamineTask:
             )
             constants = partition_row(self.table, self.partition, schema.names)
             rows = 0
-            reader = file_format(self.file_format)
-            for batch in reader.read(self.source, self.file.path, self.file.size, fields, names):
+            wanted = FileRead(self.file.path, fields, names, self.file.size)
+            for _, batch in file_format(self.file_format).batches(self.source, wanted):
                 stats.update(self._all_columns(batch, constants))
                 rows += batch.num_rows
         except MissingFileError:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -17,7 +17,8 @@ from paimon_sql.errors import (
     PaimonError,
     UnsupportedError,
 )
-from paimon_sql.format.options.values import parse_memory_size
+from paimon_sql.format.options.table.data_file import FILE_BLOCK_SIZE, FILE_COMPRESSION, FILE_COMPRESSION_ZSTD_LEVEL
+from paimon_sql.format.options.values import Kind, Option, TableOptions, option
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.variant.shredding.infer import ShapeHistory
@@ -154,6 +155,20 @@ class StreamWriter(DataFileWriter):
         self._file_io = file_io
         self._stream = file_io.open_output(path)
 
+    @property
+    def bytes_written(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> int:
+        with translate_errors("write", self.path):
+            self._end()
+            size = int(self._stream.tell())
+            self._stream.close()
+        return size
+
+    def _end(self) -> None:
+        """Write what follows the last rows; nothing by default."""
+
     def abort(self) -> None:
         if not self._stream.closed:
             self._stream.close()
@@ -179,19 +194,6 @@ class FileFormat(ABC):
     name: ClassVar[str]
     is_general: ClassVar[bool] = True
     shreds_maps: ClassVar[bool] = False
-
-    def read(
-        self,
-        file_io: FileIO,
-        path: str,
-        file_size: int | None,
-        file_fields: Sequence[t.DataField],
-        columns: Sequence[str],
-        **settings: Any,
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield a file's rows like `batches`, without positions; the arguments are those of `FileRead`."""
-        for _, batch in self.batches(file_io, FileRead(path, file_fields, columns, file_size, **settings)):
-            yield batch
 
     @abstractmethod
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -278,7 +280,7 @@ def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Re
     return pa.RecordBatch.from_arrays(list(columns), schema=schema)
 
 
-_BOOLEANS = {"true": True, "false": False}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,32 +309,30 @@ class WriteSettings:
     ) -> WriteSettings:
         """Create the settings from a table's options."""
         given = options or {}
+        read = TableOptions(given)
         chosen = given.get(f"{name}.compression") or given.get(f"{name}.compress")
-        block = given.get("file.block-size")
         return cls(
             name,
-            (chosen or compression or given.get("file.compression", "zstd")).strip().lower(),
-            whole_number(given, "file.compression.zstd-level", 1),
-            None if block is None else memory_size("file.block-size", block),
+            (chosen or compression or read.get(FILE_COMPRESSION)).strip().lower(),
+            read.get(FILE_COMPRESSION_ZSTD_LEVEL),
+            read.get(FILE_BLOCK_SIZE),
             given,
             history,
         )
 
-    def number(self, key: str, default: int) -> int:
-        """Return an integer option."""
-        return whole_number(self.options, key, default)
+    def read(self, kind: Kind[T], key: str, default: T) -> T:
+        """Return the value of a setting of the format, which is of a kind of options."""
+        if key not in self.options:
+            return default
+        return Option(key, kind.name, kind.parse, None, "A setting of the format.").read(self.options[key])
 
     def size(self, key: str, default: int) -> int:
         """Return a size in bytes."""
-        return memory_size(key, self.options[key]) if key in self.options else default
-
-    def flag(self, key: str, default: bool) -> bool:
-        """Return a boolean option."""
-        return _flag(key, self.options.get(key), default)
+        return self.read(option.memory_size, key, default)
 
     def flags_by_column(self, key: str) -> dict[str, bool]:
         """Return the booleans of ``<key>#<column>``, by column."""
-        return {column: _flag(f"{key}#{column}", v, False) for column, v in self.texts_by_column(key).items()}
+        return {column: self.read(option.boolean, f"{key}#{column}", False) for column in self.texts_by_column(key)}
 
     def texts_by_column(self, key: str) -> dict[str, str]:
         """Return the values of ``<key>#<column>``, by column."""
@@ -357,38 +357,3 @@ def unknown_compression(format_name: str, compression: str, known: Iterable[str]
         key="file.compression",
         remedy=f"Choose one of {', '.join(sorted(known))}.",
     )
-
-
-def memory_size(key: str, text: str) -> int:
-    """Parse a size such as ``128 mb``, ``64kb`` or ``1048576``; units are multiples of 1024.
-
-    Raises:
-        InvalidOptionError: it is not a size.
-    """
-    try:
-        return parse_memory_size(text)
-    except ValueError as error:
-        raise InvalidOptionError(f"'{key}' = '{text}' is not a size: {error}.", key=key) from error
-
-
-def whole_number(options: Mapping[str, str], key: str, default: int) -> int:
-    """Return an integer option.
-
-    Raises:
-        InvalidOptionError: the value is not an integer.
-    """
-    text = options.get(key)
-    if text is None:
-        return default
-    try:
-        return int(text.strip())
-    except ValueError:
-        raise InvalidOptionError(f"'{key}' = '{text}' is not an integer.", key=key) from None
-
-
-def _flag(key: str, text: str | None, default: bool) -> bool:
-    if text is None:
-        return default
-    if text.strip().lower() not in _BOOLEANS:
-        raise InvalidOptionError(f"'{key}' = '{text}' is neither true nor false.", key=key)
-    return _BOOLEANS[text.strip().lower()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.storage.file_formats.base import FileFormat
 
@@ -12,8 +12,7 @@ from paimon_sql.storage.file_formats.base import FileFormat
 @cache
 def formats() -> dict[str, FileFormat]:
     """The formats by name."""
-    found = by_name("paimon_sql.storage.file_formats", FileFormat)
-    return {name: kind() for name, kind in found.items()}
+    return instances("paimon_sql.storage.file_formats", FileFormat)
 
 
 def file_format(name: str) -> FileFormat:

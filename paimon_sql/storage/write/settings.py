@@ -21,11 +21,12 @@ from paimon_sql.format.options.operations.changelog import (
 from paimon_sql.format.options.operations.write import WRITE_BUFFER_SIZE
 from paimon_sql.format.options.table import data_file, index
 from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.options.table.data_file import StatsMode
 from paimon_sql.format.options.table.row_tracking import BLOB_TARGET_FILE_SIZE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import TRACKED, key_value_fields
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.format.statistics.column_statistics import StatsMode, column_modes
+from paimon_sql.format.statistics.column_statistics import column_modes
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, fields_in_vector_files
 from paimon_sql.storage.read.metadata_columns import is_tracked
 

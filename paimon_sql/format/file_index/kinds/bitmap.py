@@ -22,16 +22,16 @@ from pyroaring import BitMap
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
 from paimon_sql.format.bytes.memory import Bytes, Longs
 from paimon_sql.format.bytes.row_bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap, serialized_each
-from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, fixed, with_length
-from paimon_sql.format.options.values import TableOptions, integer, memory_size
+from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
 
-VERSION = integer(
-    "version", "2", "The layout of the index.", check=lambda value: None if value in (1, 2) else "it must be 1 or 2"
+VERSION = option.integer.checked(lambda value: None if value in (1, 2) else "it must be 1 or 2")(
+    "version", "The layout of the index.", "2"
 )
-INDEX_BLOCK_SIZE = memory_size(
-    "index-block-size", "16 kb", "The number of bytes of values that a lookup reads, in version 2."
+INDEX_BLOCK_SIZE = option.memory_size(
+    "index-block-size", "The number of bytes of values that a lookup reads, in version 2.", "16 kb"
 )
 
 _HEAD = struct.Struct(">iib")
@@ -39,28 +39,9 @@ _INT = struct.Struct(">i")
 _PAIR = struct.Struct(">ii")
 
 
-class Bitmap(FileIndexKind):
-    """The kind ``bitmap`` (Paimon: `BitmapFileIndex`)."""
-
-    name = "bitmap"
-    settings = (VERSION, INDEX_BLOCK_SIZE)
-    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
-
-    def check(self, settings: TableOptions) -> str | None:
-        if settings.get(INDEX_BLOCK_SIZE) < _INT.size + 8 + _PAIR.size:
-            return "is too small to hold a value"
-        return None
-
-    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        return _Builder(data_type, settings)
-
-    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        return _Reader(data, data_type)
-
-
 class _Builder(ColumnBuilder):
     def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
-        super().__init__(data_type)
+        super().__init__(data_type, settings)
         self._version = settings.get(VERSION)
         self._block = settings.get(INDEX_BLOCK_SIZE)
 
@@ -221,3 +202,18 @@ class _Reader(RowsReader):
 
     def not_nulls(self) -> BitMap:
         return all_rows(self._rows) - self.nulls()
+
+
+class Bitmap(FileIndexKind):
+    """The kind ``bitmap`` (Paimon: `BitmapFileIndex`)."""
+
+    name = "bitmap"
+    settings = (VERSION, INDEX_BLOCK_SIZE)
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
+    builder = staticmethod(_Builder)
+    reader = staticmethod(_Reader)
+
+    def check(self, settings: TableOptions) -> str | None:
+        if settings.get(INDEX_BLOCK_SIZE) < _INT.size + 8 + _PAIR.size:
+            return "is too small to hold a value"
+        return None

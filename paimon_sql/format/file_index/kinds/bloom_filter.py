@@ -14,39 +14,17 @@ from pyroaring import BitMap
 
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader
 from paimon_sql.format.file_index.keys import KeyType
-from paimon_sql.format.options.values import TableOptions, at_least, double, integer
+from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
 
-ITEMS = integer("items", "1000000", "The expected number of distinct values in a file.", check=at_least(1))
-FPP = double(
-    "fpp",
-    "0.1",
-    "The false positive probability of the filter, between 0 and 1.",
-    check=lambda value: None if 0 < value < 1 else "it must be between 0 and 1",
+ITEMS = option.integer.at_least(1)("items", "The expected number of distinct values in a file.", "1000000")
+FPP = option.double.checked(lambda value: None if 0 < value < 1 else "it must be between 0 and 1")(
+    "fpp", "The false positive probability of the filter, between 0 and 1.", "0.1"
 )
 
 _COUNT_BYTES = 4
 _MAX_BITS = 2**31 - 8
 _MAX_FUNCTIONS = 1024
-
-
-class BloomFilter(FileIndexKind):
-    """The kind ``bloom-filter`` (Paimon: `BloomFilterFileIndex`)."""
-
-    name = "bloom-filter"
-    settings = (ITEMS, FPP)
-    types = (*t.BYTES, *t.TEXTS, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
-
-    def check(self, settings: TableOptions) -> str | None:
-        if _min_bits(settings) >= _MAX_BITS:
-            return "requires a filter of more than 256 MB: set a smaller 'items' or a larger 'fpp'"
-        return None
-
-    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        return _Builder(data_type, settings)
-
-    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        return _Reader(data, data_type)
 
 
 class _Builder(IndexBuilder):
@@ -194,3 +172,18 @@ def _rotate(words: _Words, bits: int) -> _Words:
 def _words(data: npt.NDArray[np.uint8], at: int, kind: str) -> _Words:
     size = np.dtype(kind).itemsize
     return np.ascontiguousarray(data[:, at : at + size]).view(kind)[:, 0].astype(np.uint64)
+
+
+class BloomFilter(FileIndexKind):
+    """The kind ``bloom-filter`` (Paimon: `BloomFilterFileIndex`)."""
+
+    name = "bloom-filter"
+    settings = (ITEMS, FPP)
+    types = (*t.BYTES, *t.TEXTS, *t.INTEGERS, *t.FLOATS, t.DateType, t.TimeType, *t.TIMESTAMPS)
+    builder = staticmethod(_Builder)
+    reader = staticmethod(_Reader)
+
+    def check(self, settings: TableOptions) -> str | None:
+        if _min_bits(settings) >= _MAX_BITS:
+            return "requires a filter of more than 256 MB: set a smaller 'items' or a larger 'fpp'"
+        return None

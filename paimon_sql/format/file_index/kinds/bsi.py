@@ -25,9 +25,8 @@ from paimon_sql.format.bytes.row_bitmaps import (
     max_bitmap_bytes,
     read_bitmap,
 )
-from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, RowsReader
 from paimon_sql.format.file_index.keys import Key, RankedColumn
-from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.schema import types as t
 
 _HEAD = struct.Struct(">bi")
@@ -35,19 +34,6 @@ _BOUNDS = struct.Struct(">bqq")
 _INT = struct.Struct(">i")
 _VERSION = 1
 _MIN_LONG = -(2**63)
-
-
-class BitSliced(FileIndexKind):
-    """The kind ``bsi`` (Paimon: `BitSliceIndexBitmapFileIndex`)."""
-
-    name = "bsi"
-    types = (*t.INTEGERS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
-
-    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        return _Builder(data_type)
-
-    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        return _Reader(data, data_type)
 
 
 class _Builder(ColumnBuilder):
@@ -124,3 +110,12 @@ def _read(data: bytes, at: int, rows: int) -> tuple[BitSlices, int]:
 def _bitmap(data: bytes, at: int, rows: int) -> tuple[BitMap, int]:
     found = read_bitmap(data[at : at + max_bitmap_bytes(rows)])
     return found, at + len(found.serialize())
+
+
+class BitSliced(FileIndexKind):
+    """The kind ``bsi`` (Paimon: `BitSliceIndexBitmapFileIndex`)."""
+
+    name = "bsi"
+    types = (*t.INTEGERS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
+    builder = staticmethod(_Builder)
+    reader = staticmethod(_Reader)

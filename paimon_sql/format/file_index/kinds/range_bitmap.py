@@ -17,6 +17,7 @@ bitmaps.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,14 +37,13 @@ from paimon_sql.format.bytes.row_bitmaps import (
     encode_slices,
     read_bitmap,
 )
-from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
-from paimon_sql.format.options.values import TableOptions, memory_size
+from paimon_sql.format.options.values import TableOptions, option
 from paimon_sql.format.schema import types as t
 
-CHUNK_SIZE = memory_size(
+CHUNK_SIZE = option.memory_size(
     "chunk-size",
-    None,
     "The number of bytes of values that a lookup reads; by default 16 kb, or each value alone if it is small.",
 )
 
@@ -59,30 +59,9 @@ _MAX_DIGITS, _MAX_PRECISION = 18, 6
 _EMPTY_SLICES = 64
 
 
-class RangeBitmap(FileIndexKind):
-    """The kind ``range-bitmap`` (Paimon: `RangeBitmapFileIndex`)."""
-
-    name = "range-bitmap"
-    settings = (CHUNK_SIZE,)
-    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
-
-    def supports(self, data_type: t.DataType) -> bool:
-        if isinstance(data_type, t.DecimalType):
-            return data_type.precision <= _MAX_DIGITS
-        if isinstance(data_type, t.TIMESTAMPS):
-            return data_type.precision <= _MAX_PRECISION
-        return super().supports(data_type)
-
-    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        return _Builder(data_type, settings)
-
-    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        return _Reader(data, data_type)
-
-
 class _Builder(ColumnBuilder):
     def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
-        super().__init__(data_type)
+        super().__init__(data_type, settings)
         chosen = settings.get(CHUNK_SIZE)
         self._chunk = chosen if chosen is not None else 0 if isinstance(data_type, _ALONE) else _CHUNK
 
@@ -219,26 +198,14 @@ class _Dictionary:
 
     def find(self, key: Any) -> tuple[int, bool]:
         """The code of the first value that is not less than ``key``, and whether it equals ``key``."""
-        low, high = 0, self._chunks
-        while low < high:
-            middle = (low + high) // 2
-            if self._head(middle)[0] <= key:
-                low = middle + 1
-            else:
-                high = middle
-        if not low:
+        after = bisect_right(range(self._chunks), key, key=lambda chunk: self._head(chunk)[0])
+        if not after:
             return 0, False
-        first, (number, offset, size, *lengths) = self._head(low - 1)
+        first, (number, offset, size, *lengths) = self._head(after - 1)
         if first == key:
             return number, True
-        low, high = 0, size
         at = self._bodies + offset
-        while low < high:
-            middle = (low + high) // 2
-            if self._other(at, middle, lengths) < key:
-                low = middle + 1
-            else:
-                high = middle
+        low = bisect_left(range(size), key, key=lambda index: self._other(at, index, lengths))
         return number + 1 + low, low < size and self._other(at, low, lengths) == key
 
     def _head(self, chunk: int) -> tuple[Key, tuple[int, ...]]:
@@ -279,3 +246,20 @@ def _read_slices(data: bytes, at: int) -> BitSlices:
         check_range(begin, length, len(data), "a bitmap of a range bitmap")
     slices = [read_bitmap(data[start + offset : start + offset + length]) for offset, length in locations]
     return BitSlices(read_bitmap(data[body:start]), slices)
+
+
+class RangeBitmap(FileIndexKind):
+    """The kind ``range-bitmap`` (Paimon: `RangeBitmapFileIndex`)."""
+
+    name = "range-bitmap"
+    settings = (CHUNK_SIZE,)
+    types = (*t.TEXTS, t.BooleanType, *t.INTEGERS, *t.FLOATS, t.DecimalType, t.DateType, t.TimeType, *t.TIMESTAMPS)
+    builder = staticmethod(_Builder)
+    reader = staticmethod(_Reader)
+
+    def supports(self, data_type: t.DataType) -> bool:
+        if isinstance(data_type, t.DecimalType):
+            return data_type.precision <= _MAX_DIGITS
+        if isinstance(data_type, t.TIMESTAMPS):
+            return data_type.precision <= _MAX_PRECISION
+        return super().supports(data_type)

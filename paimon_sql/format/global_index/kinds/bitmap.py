@@ -22,7 +22,7 @@ from pyroaring import BitMap64
 from paimon_sql.format.bytes.bounded import Read, check_count, check_range, check_total
 from paimon_sql.format.bytes.memory import Longs, binary_buffers, range_index
 from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
-from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
+from paimon_sql.format.bytes.varints import decode_one, encode_into, encode_one, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
@@ -65,7 +65,7 @@ class Places:
         encode_into(out, at + heads + sizes, self.offsets, offsets)
         encode_into(out, at + heads + sizes + offsets, self.lengths, lengths)
         out[range_index(at + heads, sizes)] = data[starts[0] : starts[-1]]
-        return encode(np.array([len(sizes)])).tobytes() + out.tobytes()
+        return encode_one(len(sizes)) + out.tobytes()
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
@@ -83,87 +83,18 @@ def read_places(block: bytes) -> Places:
     Raises:
         ValueError: it is broken.
     """
-    data = np.frombuffer(decode_block(block), np.uint8)
-    (count,), at = (numbers.tolist() for numbers in decoded_at(data, np.zeros(1, np.int64)))
-    check_count(count, (len(data) - at[0]) // _ENTRY_BYTES, "keys of a block")
+    content = decode_block(block)
+    count, cursor = decode_one(content, 0, _MAX_BITS)
+    check_count(count, (len(content) - cursor) // _ENTRY_BYTES, "keys of a block")
     keys, offsets, lengths = [], np.zeros(count, np.int64), np.zeros(count, np.int64)
-    content, cursor = data.tobytes(), at[0]
     # Each entry begins at the end of the previous one, so they are decoded one by one; a block has few.
     for i in range(count):
-        size, cursor = _number(content, cursor)
+        size, cursor = decode_one(content, cursor, _MAX_BITS)
         check_range(cursor, size, len(content), "a key of a block")
         keys.append(content[cursor : cursor + size])
-        offsets[i], cursor = _number(content, cursor + size)
-        lengths[i], cursor = _number(content, cursor)
+        offsets[i], cursor = decode_one(content, cursor + size, _MAX_BITS)
+        lengths[i], cursor = decode_one(content, cursor, _MAX_BITS)
     return Places(pa.array(keys, pa.large_binary()), offsets, lengths)
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while at < len(data) and shift < _MAX_BITS:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
-    raise ValueError("a number is cut off")
-
-
-class Bitmap(GlobalIndexKind):
-    """A bitmap for each value: for columns of few distinct values, searched by equality."""
-
-    name = "bitmap"
-    max_search_bytes = settings.BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
-    compression: ClassVar[Option[str]] = settings.BITMAP_INDEX_COMPRESSION
-    compression_level: ClassVar[Option[int]] = settings.BITMAP_INDEX_COMPRESSION_LEVEL
-    block_size: ClassVar[Option[int]] = settings.BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
-
-    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        compression = Compression(options.get(self.compression), options.get(self.compression_level))
-        starts = rows.starts()
-        counts = np.diff(starts, append=len(rows.rows))
-        lengths = np.zeros(len(starts), np.int64)
-        for first, last in rows.key_batches():
-            low = starts[first]
-            bitmaps = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
-            lengths[first:last] = [len(body) for body in bitmaps]
-            yield b"".join(bitmaps)
-        dictionary = Places(keys.encoded(rows.keys.take(pa.array(starts))), np.cumsum(lengths) - lengths, lengths)
-        at = int(lengths.sum())
-        firsts, offsets, sizes = [], [], []
-        for start, end in pairwise(_cuts(dictionary.sizes(), options.get(self.block_size))):
-            block, size = encode_block(dictionary.part(start, end).block(), compression)
-            firsts.append(start)
-            offsets.append(at)
-            sizes.append(size)
-            at += len(block)
-            yield block
-        locations = []
-        none = rows.nulls[:0]
-        for some_rows in (none, none) if self.is_of_elements else (rows.nulls, np.sort(rows.rows)):
-            body = serialized_rows(some_rows)
-            locations += [at, len(body)]
-            at += len(body)
-            yield body
-        index = Places(
-            dictionary.keys.take(pa.array(firsts, pa.int64())), np.array(offsets, np.int64), np.array(sizes, np.int64)
-        )
-        block, size = encode_block(index.block(), compression)
-        yield block
-        yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
-
-    def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
-        return _Reader(read, size, keys)
-
-
-def _cuts(sizes: Longs, block_size: int) -> list[int]:
-    """Cut the dictionary into blocks: max keys that fit into a block, at least one; the starts, then the end."""
-    before = np.concatenate([[0], np.cumsum(sizes)])
-    cuts = [0]
-    while (start := cuts[-1]) < len(sizes):
-        end = int(np.searchsorted(before, before[start] + block_size - _COUNT_BYTES, side="right")) - 1
-        cuts.append(max(end, start + 1))
-    return cuts
 
 
 class _Reader(GlobalIndexReader):
@@ -211,3 +142,58 @@ class _Reader(GlobalIndexReader):
             for at, length in zip(entries.offsets[wanted].tolist(), entries.lengths[wanted].tolist(), strict=True):
                 found |= read_rows(self._read(at, length))
         return found
+
+
+class Bitmap(GlobalIndexKind):
+    """A bitmap for each value: for columns of few distinct values, searched by equality."""
+
+    name = "bitmap"
+    max_search_bytes = settings.BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
+    reader = staticmethod(_Reader)
+    compression: ClassVar[Option[str]] = settings.BITMAP_INDEX_COMPRESSION
+    compression_level: ClassVar[Option[int]] = settings.BITMAP_INDEX_COMPRESSION_LEVEL
+    block_size: ClassVar[Option[int]] = settings.BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
+
+    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
+        compression = Compression(options.get(self.compression), options.get(self.compression_level))
+        starts = rows.starts()
+        counts = np.diff(starts, append=len(rows.rows))
+        lengths = np.zeros(len(starts), np.int64)
+        for first, last in rows.key_batches():
+            low = starts[first]
+            bitmaps = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
+            lengths[first:last] = [len(body) for body in bitmaps]
+            yield b"".join(bitmaps)
+        dictionary = Places(keys.encoded(rows.keys.take(pa.array(starts))), np.cumsum(lengths) - lengths, lengths)
+        at = int(lengths.sum())
+        firsts, offsets, sizes = [], [], []
+        for start, end in pairwise(_cuts(dictionary.sizes(), options.get(self.block_size))):
+            block, size = encode_block(dictionary.part(start, end).block(), compression)
+            firsts.append(start)
+            offsets.append(at)
+            sizes.append(size)
+            at += len(block)
+            yield block
+        locations = []
+        none = rows.nulls[:0]
+        for some_rows in (none, none) if self.is_of_elements else (rows.nulls, np.sort(rows.rows)):
+            body = serialized_rows(some_rows)
+            locations += [at, len(body)]
+            at += len(body)
+            yield body
+        index = Places(
+            dictionary.keys.take(pa.array(firsts, pa.int64())), np.array(offsets, np.int64), np.array(sizes, np.int64)
+        )
+        block, size = encode_block(index.block(), compression)
+        yield block
+        yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
+
+
+def _cuts(sizes: Longs, block_size: int) -> list[int]:
+    """Cut the dictionary into blocks: max keys that fit into a block, at least one; the starts, then the end."""
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    cuts = [0]
+    while (start := cuts[-1]) < len(sizes):
+        end = int(np.searchsorted(before, before[start] + block_size - _COUNT_BYTES, side="right")) - 1
+        cuts.append(max(end, start + 1))
+    return cuts

@@ -22,7 +22,6 @@ from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows
 from paimon_sql.format.bytes.varints import decode, encode, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
-    GlobalIndexReader,
     KeyedRows,
     SortedIndexReader,
     SortedRows,
@@ -50,53 +49,6 @@ from paimon_sql.format.options.values import TableOptions
 _MAGIC, _VERSION = 0x50425449, 1
 _FOOTER = struct.Struct("<qiqqiqiii")
 _CHECKSUM = struct.Struct("<I")
-
-
-class BTree(GlobalIndexKind):
-    """Sorted keys: for searches by equality, range and prefix."""
-
-    name = "btree"
-    max_search_bytes = settings.BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
-
-    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        compression = Compression(
-            options.get(settings.BTREE_INDEX_COMPRESSION), options.get(settings.BTREE_INDEX_COMPRESSION_LEVEL)
-        )
-        lasts: list[Entries] = []
-        at = 0
-        for block in encode_blocks(
-            _entries(rows, keys), options.get(settings.BTREE_INDEX_BLOCK_SIZE), compression, lasts
-        ):
-            at += len(block)
-            yield block
-        null_location = (0, 0)
-        if len(rows.nulls):
-            bitmap = serialized_rows(rows.nulls)
-            null_location = (at, len(bitmap))
-            yield bitmap + _CHECKSUM.pack(zlib.crc32(bitmap))
-            at += len(bitmap) + _CHECKSUM.size
-        index, size = encode_block(concat(lasts).block(), compression)
-        yield index
-        yield _FOOTER.pack(0, 0, 0, at, size, *null_location, _VERSION, _MAGIC)
-
-    def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
-        return _Reader(read, size, keys)
-
-
-def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
-    """Yield the distinct keys, each with the number of its rows and the rows, in batches."""
-    starts = rows.starts()
-    ends = np.append(starts[1:], len(rows.rows))
-    for first, last in rows.key_batches():
-        low, high = int(starts[first]), int(ends[last - 1])
-        counts = ends[first:last] - starts[first:last]
-        # The count of each key precedes its rows, as a number of the same encoding.
-        numbers = np.insert(rows.rows[low:high], starts[first:last] - low, counts)
-        heads = starts[first:last] - low + np.arange(last - first)
-        sizes = np.add.reduceat(sizes_of(numbers), heads)
-        yield Entries(
-            keys.encoded(rows.keys.take(pa.array(starts[first:last]))), large_binaries(encode(numbers), sizes)
-        )
 
 
 class _Reader(SortedIndexReader):
@@ -167,6 +119,51 @@ class _Reader(SortedIndexReader):
                 wanted = is_wanted(self._keys.decoded(entries.keys))
                 found |= bitmap_of(_listed(entries.values.filter(wanted))[0])
         return found
+
+
+class BTree(GlobalIndexKind):
+    """Sorted keys: for searches by equality, range and prefix."""
+
+    name = "btree"
+    max_search_bytes = settings.BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
+    reader = staticmethod(_Reader)
+
+    def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
+        compression = Compression(
+            options.get(settings.BTREE_INDEX_COMPRESSION), options.get(settings.BTREE_INDEX_COMPRESSION_LEVEL)
+        )
+        lasts: list[Entries] = []
+        at = 0
+        for block in encode_blocks(
+            _entries(rows, keys), options.get(settings.BTREE_INDEX_BLOCK_SIZE), compression, lasts
+        ):
+            at += len(block)
+            yield block
+        null_location = (0, 0)
+        if len(rows.nulls):
+            bitmap = serialized_rows(rows.nulls)
+            null_location = (at, len(bitmap))
+            yield bitmap + _CHECKSUM.pack(zlib.crc32(bitmap))
+            at += len(bitmap) + _CHECKSUM.size
+        index, size = encode_block(concat(lasts).block(), compression)
+        yield index
+        yield _FOOTER.pack(0, 0, 0, at, size, *null_location, _VERSION, _MAGIC)
+
+
+def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
+    """Yield the distinct keys, each with the number of its rows and the rows, in batches."""
+    starts = rows.starts()
+    ends = np.append(starts[1:], len(rows.rows))
+    for first, last in rows.key_batches():
+        low, high = int(starts[first]), int(ends[last - 1])
+        counts = ends[first:last] - starts[first:last]
+        # The count of each key precedes its rows, as a number of the same encoding.
+        numbers = np.insert(rows.rows[low:high], starts[first:last] - low, counts)
+        heads = starts[first:last] - low + np.arange(last - first)
+        sizes = np.add.reduceat(sizes_of(numbers), heads)
+        yield Entries(
+            keys.encoded(rows.keys.take(pa.array(starts[first:last]))), large_binaries(encode(numbers), sizes)
+        )
 
 
 def _listed(values: pa.Array) -> tuple[Longs, Longs]:

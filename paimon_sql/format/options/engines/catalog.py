@@ -2,274 +2,175 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options import values
-from paimon_sql.format.options.values import Scope, at_least, choice, kept_for, optional_choice
+from paimon_sql.format.options.values import Kinds, Scope
 
-boolean = values.boolean.scoped(Scope.CATALOG)
-duration = values.duration.scoped(Scope.CATALOG)
-integer = values.integer.scoped(Scope.CATALOG)
-long = values.long.scoped(Scope.CATALOG)
-memory_size = values.memory_size.scoped(Scope.CATALOG)
-string = values.string.scoped(Scope.CATALOG)
+option = Kinds(scope=Scope.CATALOG)
+java = option.kept_for("Java's catalogs")
+java_hive = option.kept_for("Java's Hive catalogs")
+java_spark = option.kept_for("Java's Spark connector")
 
-METASTORE = string("metastore", "filesystem", "The type of the catalog: filesystem, jdbc, hive or rest.")
-WAREHOUSE = string(
-    "warehouse",
-    None,
-    "The directory of the catalog's databases; for a REST catalog the warehouse's name on the server.",
+
+METASTORE = option.string("metastore", "The type of the catalog: filesystem, jdbc, hive or rest.", "filesystem")
+WAREHOUSE = option.string(
+    "warehouse", "The directory of the catalog's databases; for a REST catalog the warehouse's name on the server."
 )
-URI = string("uri", None, "The URI of the catalog's server or database.")
-TABLE_TYPE = choice(
-    "table.type", "managed", "Whether dropping a table removes its files.", ("managed", "external"), scope=Scope.CATALOG
+URI = option.string("uri", "The URI of the catalog's server or database.")
+TABLE_TYPE = option.one_of("managed", "external")(
+    "table.type", "Whether dropping a table removes its files.", "managed"
 )
-CASE_SENSITIVE = boolean(
-    "case-sensitive",
-    None,
-    "Whether names may contain upper case; if not set, the catalog's type decides.",
-    alternatives=("allow-upper-case",),
-    status=kept_for("Flink's CDC"),
+SYNC_ALL_PROPERTIES = option.boolean(
+    "sync-all-properties", "Whether all properties of a table are written to the metastore.", "true"
 )
-SYNC_ALL_PROPERTIES = boolean(
-    "sync-all-properties", "true", "Whether all properties of a table are written to the metastore."
+FORMAT_TABLE_ENABLED = option.boolean("format-table.enabled", "Whether the catalog supports format tables.", "true")
+CATALOG_OPTIONS_TABLE_ENABLED = option.flag(
+    "catalog-options-table.enabled", "Whether sys.catalog_options shows these options."
 )
-FORMAT_TABLE_ENABLED = boolean("format-table.enabled", "true", "Whether the catalog supports format tables.")
-CATALOG_OPTIONS_TABLE_ENABLED = boolean(
-    "catalog-options-table.enabled", "false", "Whether sys.catalog_options shows these options."
-)
-MAINTENANCE_RUNS_RETAINED = integer(
+MAINTENANCE_RUNS_RETAINED = option.integer.at_least(0)(
     "maintenance-runs.retained",
-    "500",
     "The number of procedure calls, and of runs after commits, that sys.maintenance_runs retains; 0 for none.",
-    check=at_least(0),
+    "500",
 )
-RESOLVING_FILE_IO_ENABLED = boolean(
-    "resolving-file-io.enabled",
-    "false",
-    "Whether the file system of each path is chosen by its scheme.",
-    status=kept_for("Java's catalogs"),
-)
-FILE_IO_ALLOW_CACHE = boolean(
-    "file-io.allow-cache", "true", "Whether opened file systems are cached.", status=kept_for("Java's catalogs")
-)
-FILE_IO_SYNC = boolean(
+FILE_IO_SYNC = option.boolean(
     "file-io.sync",
-    "true",
     "Whether acknowledged statements are synced to disk, so that they survive a power failure; local files only.",
+    "true",
 )
-LOCK_ENABLED = boolean(
-    "lock.enabled", None, "Whether commits acquire the catalog's lock; if not set, the storage decides."
+LOCK_ENABLED = option.boolean(
+    "lock.enabled", "Whether commits acquire the catalog's lock; if not set, the storage decides."
 )
-LOCK_TYPE = string("lock.type", None, "The type of lock, such as jdbc or hive.", status=kept_for("Java's catalogs"))
-LOCK_CHECK_MAX_SLEEP = duration(
-    "lock-check-max-sleep", "8 s", "The maximum wait of a commit before it tries to acquire the lock again."
+LOCK_CHECK_MAX_SLEEP = option.duration(
+    "lock-check-max-sleep", "The maximum wait of a commit before it tries to acquire the lock again.", "8 s"
 )
-LOCK_ACQUIRE_TIMEOUT = duration(
+LOCK_ACQUIRE_TIMEOUT = option.duration(
     "lock-acquire-timeout",
-    "8 min",
     "The time for which a commit tries to acquire the lock, and after which a JDBC catalog's lock expires if its"
     " holder dies.",
+    "8 min",
 )
-CLIENT_POOL_SIZE = integer(
-    "client-pool-size", "2", "The number of pooled connections to the metastore.", check=at_least(1)
+CLIENT_POOL_SIZE = option.integer.at_least(1)(
+    "client-pool-size", "The number of pooled connections to the metastore.", "2"
 )
-CACHE_ENABLED = boolean(
-    "cache-enabled",
-    "true",
-    "Whether databases, tables, manifests and partitions are cached.",
-    status=kept_for("Java's catalogs"),
+CATALOG_KEY = option.string("catalog-key", "The name that distinguishes several JDBC catalogs in one database.", "jdbc")
+LOCK_KEY_MAX_LENGTH = option.integer.at_least(1)(
+    "lock-key-max-length", "The maximum length of the name of a JDBC catalog's lock.", "255"
 )
-CACHE_EXPIRE_AFTER_ACCESS = duration(
-    "cache.expire-after-access",
-    "10 min",
-    "The time after its last use at which a cache entry expires.",
-    alternatives=("cache.expiration-interval",),
-    status=kept_for("Java's catalogs"),
+JDBC_PROPERTY = option.string("jdbc.<property>", "A setting of the connection of a JDBC catalog, such as user.")
+TOKEN_PROVIDER = option.string(
+    "token.provider", "How a REST catalog authenticates: bear, by a token, or dlf, by signing requests."
 )
-CACHE_EXPIRE_AFTER_WRITE = duration(
-    "cache.expire-after-write",
-    "30 min",
-    "The time after it was read at which a cache entry expires.",
-    status=kept_for("Java's catalogs"),
+TOKEN = option.string("token", "The token of a REST catalog with the provider bear.")
+DLF_ACCESS_KEY_ID = option.string("dlf.access-key-id", "The id of the key that signs requests.")
+DLF_ACCESS_KEY_SECRET = option.string("dlf.access-key-secret", "The secret of that key.")
+DLF_SECURITY_TOKEN = option.string("dlf.security-token", "The security token of a temporary key.")
+DLF_TOKEN_PATH = option.string(
+    "dlf.token-path", "The JSON file with the key that signs requests; another process keeps it up to date."
 )
-CACHE_PARTITION_MAX_NUM = long(
-    "cache.partition.max-num",
-    "0",
-    "The maximum number of partitions that the catalog caches.",
-    status=kept_for("Java's catalogs"),
-)
-CACHE_SNAPSHOT_MAX_NUM_PER_TABLE = integer(
-    "cache.snapshot.max-num-per-table",
-    "20",
-    "The maximum number of cached snapshots per table.",
-    status=kept_for("Java's catalogs"),
-)
-CACHE_DELETION_VECTORS_MAX_NUM = integer(
-    "cache.deletion-vectors.max-num",
-    "100000",
-    "The maximum number of cached deletion vectors.",
-    status=kept_for("Java's catalogs"),
-)
-CACHE_MANIFEST_SMALL_FILE_MEMORY = memory_size(
-    "cache.manifest.small-file-memory",
-    "128 mb",
-    "The memory for cached small manifests.",
-    status=kept_for("Java's catalogs"),
-)
-CACHE_MANIFEST_SMALL_FILE_THRESHOLD = memory_size(
-    "cache.manifest.small-file-threshold",
-    "1 mb",
-    "The maximum size of a small manifest.",
-    status=kept_for("Java's catalogs"),
-)
-CACHE_MANIFEST_MAX_MEMORY = memory_size(
-    "cache.manifest.max-memory",
-    None,
-    "The memory for cached manifests of any size.",
-    status=kept_for("Java's catalogs"),
-)
-CACHE_MANIFEST_SOFT_VALUES = boolean(
-    "cache.manifest.soft-values",
-    "true",
-    "Whether cached manifests are evicted when memory is short.",
-    status=kept_for("Java's catalogs"),
-)
-LOCAL_CACHE_ENABLED = boolean(
-    "local-cache.enabled",
-    "false",
-    "Whether blocks of remote files are cached on this machine.",
-    status=kept_for("Java's catalogs"),
-)
-LOCAL_CACHE_DIR = string(
-    "local-cache.dir",
-    None,
-    "The directory of cached blocks; if not set, they are cached in memory.",
-    status=kept_for("Java's catalogs"),
-)
-LOCAL_CACHE_MAX_SIZE = memory_size(
-    "local-cache.max-size",
-    None,
-    "The maximum size of cached blocks; no limit if not set.",
-    status=kept_for("Java's catalogs"),
-)
-LOCAL_CACHE_BLOCK_SIZE = memory_size(
-    "local-cache.block-size", "1 mb", "The size of a cached block.", status=kept_for("Java's catalogs")
-)
-LOCAL_CACHE_WHITELIST = string(
-    "local-cache.whitelist",
-    "meta,global-index",
-    "The types of files to cache, comma-separated: meta, global-index, bucket-index, data, file-index.",
-    status=kept_for("Java's catalogs"),
-)
-CATALOG_KEY = string("catalog-key", "jdbc", "The name that distinguishes several JDBC catalogs in one database.")
-LOCK_KEY_MAX_LENGTH = integer(
-    "lock-key-max-length", "255", "The maximum length of the name of a JDBC catalog's lock.", check=at_least(1)
-)
-JDBC_PROPERTY = string("jdbc.<property>", None, "A setting of the connection of a JDBC catalog, such as user.")
-TOKEN_PROVIDER = string(
-    "token.provider", None, "How a REST catalog authenticates: bear, by a token, or dlf, by signing requests."
-)
-TOKEN = string("token", None, "The token of a REST catalog with the provider bear.")
-DLF_ACCESS_KEY_ID = string("dlf.access-key-id", None, "The id of the key that signs requests.")
-DLF_ACCESS_KEY_SECRET = string("dlf.access-key-secret", None, "The secret of that key.")
-DLF_SECURITY_TOKEN = string("dlf.security-token", None, "The security token of a temporary key.")
-DLF_TOKEN_PATH = string(
-    "dlf.token-path", None, "The JSON file with the key that signs requests; another process keeps it up to date."
-)
-DLF_TOKEN_LOADER = optional_choice(
+DLF_TOKEN_LOADER = option.one_of("local_file", "ecs")(
     "dlf.token-loader",
     "Where the key that signs requests is read from if it is not set: a file, or the machine's role.",
-    ("local_file", "ecs"),
-    scope=Scope.CATALOG,
 )
-DLF_TOKEN_ECS_METADATA_URL = string(
+DLF_TOKEN_ECS_METADATA_URL = option.string(
     "dlf.token-ecs-metadata-url",
-    "http://100.100.100.200/latest/meta-data/Ram/security-credentials/",
     "The service that provides a machine with the key of its role.",
+    "http://100.100.100.200/latest/meta-data/Ram/security-credentials/",
 )
-DLF_TOKEN_ECS_ROLE_NAME = string("dlf.token-ecs-role-name", None, "The role; defaults to the machine's.")
-DLF_REGION = string("dlf.region", None, "The server's region; defaults to that in its URI.")
-DLF_SIGNING_ALGORITHM = optional_choice(
-    "dlf.signing-algorithm",
-    "How requests are signed; if not set, the server's URI decides.",
-    ("default", "openapi"),
-    scope=Scope.CATALOG,
+DLF_TOKEN_ECS_ROLE_NAME = option.string("dlf.token-ecs-role-name", "The role; defaults to the machine's.")
+DLF_REGION = option.string("dlf.region", "The server's region; defaults to that in its URI.")
+DLF_SIGNING_ALGORITHM = option.one_of("default", "openapi")(
+    "dlf.signing-algorithm", "How requests are signed; if not set, the server's URI decides."
 )
-DLF_OSS_ENDPOINT = string("dlf.oss-endpoint", None, "The endpoint of OSS; defaults to that of the server's tokens.")
-HEADER = string("header.<name>", None, "A header of all requests to a REST catalog.")
-PREFIX = string("prefix", None, "The prefix of the paths of a REST catalog's server; the server sets it.")
-DATA_TOKEN_ENABLED = boolean(
-    "data-token.enabled",
-    "false",
-    "Whether a REST catalog's server provides tokens for the files of tables; the server sets it.",
+DLF_OSS_ENDPOINT = option.string("dlf.oss-endpoint", "The endpoint of OSS; defaults to that of the server's tokens.")
+HEADER = option.string("header.<name>", "A header of all requests to a REST catalog.")
+PREFIX = option.string("prefix", "The prefix of the paths of a REST catalog's server; the server sets it.")
+DATA_TOKEN_ENABLED = option.flag(
+    "data-token.enabled", "Whether a REST catalog's server provides tokens for the files of tables; the server sets it."
 )
-HIVE_CONF_DIR = string("hive-conf-dir", None, "The directory of hive-site.xml.")
-HADOOP_CONF_DIR = string(
-    "hadoop-conf-dir",
-    None,
-    "The directory of core-site.xml and related files.",
-    status=kept_for("Java's Hive catalogs"),
+HIVE_CONF_DIR = option.string("hive-conf-dir", "The directory of hive-site.xml.")
+ALTER_TABLE_CASCADE = option.boolean(
+    "alter-table-cascade", "Whether a change of columns also changes Hive's partitions.", "true"
 )
-ALTER_TABLE_CASCADE = boolean(
-    "alter-table-cascade", "true", "Whether a change of columns also changes Hive's partitions."
+LOCATION_IN_PROPERTIES = option.flag(
+    "location-in-properties", "Whether Hive stores locations as properties, which it does not validate."
 )
-LOCATION_IN_PROPERTIES = boolean(
-    "location-in-properties", "false", "Whether Hive stores locations as properties, which it does not validate."
-)
-METASTORE_CLIENT_CLASS = string(
-    "metastore.client.class",
-    "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
-    "The Java class of the Hive metastore client.",
-    status=kept_for("Java's Hive catalogs"),
-)
-CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS = long(
+CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS = option.long(
     "client-pool-cache.eviction-interval-ms",
-    "300000",
     "The time in milliseconds without use after which connections to Hive are closed.",
+    "300000",
 )
-CLIENT_POOL_CACHE_KEYS = string(
-    "client-pool-cache.keys",
-    None,
-    "What distinguishes connections to Hive: ugi, user_name or conf:<name>.",
-    status=kept_for("Java's Hive catalogs"),
+HIVE_SKIP_UPDATE_STATS = option.flag(
+    "hive.skip-update-stats", "Whether Hive does not update its statistics when a table changes."
 )
-HIVE_SKIP_UPDATE_STATS = boolean(
-    "hive.skip-update-stats", "false", "Whether Hive does not update its statistics when a table changes."
+DEFAULT_DATABASE = option.string(
+    "defaultDatabase", "The initial database of the catalog; it is created if it does not exist.", "default"
 )
-CREATE_UNDERLYING_SESSION_CATALOG = boolean(
-    "catalog.create-underlying-session-catalog",
-    "false",
-    "Whether the generic catalog creates its own session catalog.",
-    status=kept_for("Java's Spark connector"),
+TABLE_DEFAULT_PROPERTY = option.string(
+    "table-default.<option>", "The value of a table option for new tables that do not set it."
 )
-DEFAULT_DATABASE = string(
-    "defaultDatabase", "default", "The initial database of the catalog; it is created if it does not exist."
-)
-V1_FUNCTION_ENABLED = boolean(
-    "v1Function.enabled", "true", "Whether Hive functions are supported.", status=kept_for("Java's Spark connector")
-)
-TABLE_DEFAULT_PROPERTY = string(
-    "table-default.<option>", None, "The value of a table option for new tables that do not set it."
-)
-EXTERNAL_ALLOWED_ROOTS = string(
+EXTERNAL_ALLOWED_ROOTS = option.string(
     "external-paths.allowed-roots",
-    None,
     "The directories and buckets, comma-separated, that must contain the paths in the table options"
     " data-file.external-paths and global-index.external-path. If not set, a table's own options decide where its"
     " files may be.",
 )
-BLOB_ALLOWED_ROOTS = string(
+BLOB_ALLOWED_ROOTS = option.string(
     "blob.allowed-roots",
-    None,
     "The directories, buckets and http(s) URLs, comma-separated, from which the blobs of descriptors may be fetched,"
     " beside the warehouse and a table's own directory.",
 )
-BLOB_FETCH_MAX_SIZE = memory_size(
-    "blob.fetch.max-size", "2 gb", "The maximum size of a blob that is fetched over http(s)."
+BLOB_FETCH_MAX_SIZE = option.memory_size(
+    "blob.fetch.max-size", "The maximum size of a blob that is fetched over http(s).", "2 gb"
 )
-BLOB_FETCH_TIMEOUT = duration("blob.fetch.timeout", "10 min", "The timeout for fetching a blob over http(s).")
-HTTP_ALLOWED_URLS = string(
+BLOB_FETCH_TIMEOUT = option.duration("blob.fetch.timeout", "The timeout for fetching a blob over http(s).", "10 min")
+HTTP_ALLOWED_URLS = option.string(
     "http.allowed-urls",
-    None,
     "The http(s) URLs, comma-separated, that table options may use, or URLs below them:"
     " partition.mark-done-action.http.url and endpoints among blob-descriptor.<property>.",
+)
+
+KEPT = (
+    option.kept_for("Flink's CDC").boolean(
+        "case-sensitive",
+        "Whether names may contain upper case; if not set, the catalog's type decides.",
+        alternatives=("allow-upper-case",),
+    ),
+    java.flag("resolving-file-io.enabled", "Whether the file system of each path is chosen by its scheme."),
+    java.boolean("file-io.allow-cache", "Whether opened file systems are cached.", "true"),
+    java.string("lock.type", "The type of lock, such as jdbc or hive."),
+    java.boolean("cache-enabled", "Whether databases, tables, manifests and partitions are cached.", "true"),
+    java.duration(
+        "cache.expire-after-access",
+        "The time after its last use at which a cache entry expires.",
+        "10 min",
+        alternatives=("cache.expiration-interval",),
+    ),
+    java.duration("cache.expire-after-write", "The time after it was read at which a cache entry expires.", "30 min"),
+    java.long("cache.partition.max-num", "The maximum number of partitions that the catalog caches.", "0"),
+    java.integer("cache.snapshot.max-num-per-table", "The maximum number of cached snapshots per table.", "20"),
+    java.integer("cache.deletion-vectors.max-num", "The maximum number of cached deletion vectors.", "100000"),
+    java.memory_size("cache.manifest.small-file-memory", "The memory for cached small manifests.", "128 mb"),
+    java.memory_size("cache.manifest.small-file-threshold", "The maximum size of a small manifest.", "1 mb"),
+    java.memory_size("cache.manifest.max-memory", "The memory for cached manifests of any size."),
+    java.boolean("cache.manifest.soft-values", "Whether cached manifests are evicted when memory is short.", "true"),
+    java.flag("local-cache.enabled", "Whether blocks of remote files are cached on this machine."),
+    java.string("local-cache.dir", "The directory of cached blocks; if not set, they are cached in memory."),
+    java.memory_size("local-cache.max-size", "The maximum size of cached blocks; no limit if not set."),
+    java.memory_size("local-cache.block-size", "The size of a cached block.", "1 mb"),
+    java.string(
+        "local-cache.whitelist",
+        "The types of files to cache, comma-separated: meta, global-index, bucket-index, data, file-index.",
+        "meta,global-index",
+    ),
+    java_hive.string("hadoop-conf-dir", "The directory of core-site.xml and related files."),
+    java_hive.string(
+        "metastore.client.class",
+        "The Java class of the Hive metastore client.",
+        "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
+    ),
+    java_hive.string(
+        "client-pool-cache.keys", "What distinguishes connections to Hive: ugi, user_name or conf:<name>."
+    ),
+    java_spark.flag(
+        "catalog.create-underlying-session-catalog", "Whether the generic catalog creates its own session catalog."
+    ),
+    java_spark.boolean("v1Function.enabled", "Whether Hive functions are supported.", "true"),
 )

@@ -2,58 +2,51 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import at_least, boolean, choice, duration, integer, kept_for, string
+from paimon_sql.format.options.table.data_file import stats_mode
+from paimon_sql.format.options.values import option, unread
 
-CHANGELOG_PRODUCER = choice(
+CHANGELOG_PRODUCER = option.one_of(
+    "none", "input", "full-compaction", "lookup", registry="paimon_sql.storage.table.changelog_producer:PRODUCERS.keys"
+)(
     "changelog-producer",
-    "none",
     "The source of the complete changelog: none, the input as it is, full compactions, or a lookup of old rows.",
-    ("none", "input", "full-compaction", "lookup"),
-    registry="paimon_sql.storage.table.changelog_producer:PRODUCERS.keys",
+    "none",
 )
-CHANGELOG_PRODUCER_ROW_DEDUPLICATE = boolean(
-    "changelog-producer.row-deduplicate",
-    "false",
-    "Whether updates that change no value are omitted from the changelog.",
+CHANGELOG_PRODUCER_ROW_DEDUPLICATE = option.flag(
+    "changelog-producer.row-deduplicate", "Whether updates that change no value are omitted from the changelog."
 )
-CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS = string(
+CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS = option.string(
     "changelog-producer.row-deduplicate-ignore-fields",
-    None,
     "The columns, comma-separated, whose changes alone do not count as an update.",
 )
-CHANGELOG_FILE_FORMAT = string(
-    "changelog-file.format", None, "The file format of changelog files; defaults to that of data files."
+CHANGELOG_FILE_FORMAT = option.string(
+    "changelog-file.format", "The file format of changelog files; defaults to that of data files."
 )
-CHANGELOG_FILE_COMPRESSION = string(
-    "changelog-file.compression", None, "The compression of changelog files; defaults to that of data files."
+CHANGELOG_FILE_COMPRESSION = option.string(
+    "changelog-file.compression", "The compression of changelog files; defaults to that of data files."
 )
-CHANGELOG_FILE_PREFIX = string("changelog-file.prefix", "changelog-", "The prefix of the names of changelog files.")
-CHANGELOG_FILE_STATS_MODE = string(
-    "changelog-file.stats-mode",
-    None,
-    "The statistics that are kept for changelog files; defaults to those of data files.",
+CHANGELOG_FILE_PREFIX = option.string(
+    "changelog-file.prefix", "The prefix of the names of changelog files.", "changelog-"
 )
-CHANGELOG_NUM_RETAINED_MIN = integer(
-    "changelog.num-retained.min",
-    None,
-    "The minimum number of changelogs to retain if they outlive their snapshots.",
-    check=at_least(1),
+CHANGELOG_FILE_STATS_MODE = stats_mode(
+    "changelog-file.stats-mode", "The statistics that are kept for changelog files; defaults to those of data files."
 )
-CHANGELOG_NUM_RETAINED_MAX = integer(
-    "changelog.num-retained.max",
-    None,
-    "The maximum number of changelogs to retain if they outlive their snapshots.",
-    check=at_least(1),
+CHANGELOG_NUM_RETAINED_MIN = option.integer.at_least(1)(
+    "changelog.num-retained.min", "The minimum number of changelogs to retain if they outlive their snapshots."
 )
-CHANGELOG_TIME_RETAINED = duration(
-    "changelog.time-retained", None, "The time for which changelogs are retained if they outlive their snapshots."
+CHANGELOG_NUM_RETAINED_MAX = option.integer.at_least(1)(
+    "changelog.num-retained.max", "The maximum number of changelogs to retain if they outlive their snapshots."
 )
-CHANGELOG_LIFECYCLE_DECOUPLED = boolean(
-    "changelog.lifecycle-decoupled",
-    "false",
-    "Documented for changelogs that outlive their snapshots; the options of their retained time and number decide.",
-    status=kept_for("compatibility: no current engine reads it"),
+CHANGELOG_TIME_RETAINED = option.duration(
+    "changelog.time-retained", "The time for which changelogs are retained if they outlive their snapshots."
 )
-DELETE_FORCE_PRODUCE_CHANGELOG = boolean(
-    "delete.force-produce-changelog", "false", "Whether a DELETE that rewrites files writes a changelog of its rows."
+DELETE_FORCE_PRODUCE_CHANGELOG = option.flag(
+    "delete.force-produce-changelog", "Whether a DELETE that rewrites files writes a changelog of its rows."
+)
+
+KEPT = (
+    unread.flag(
+        "changelog.lifecycle-decoupled",
+        "Documented for changelogs that outlive their snapshots; the options of their retained time and number decide.",
+    ),
 )

@@ -2,105 +2,70 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options import values as option
+from paimon_sql.format.options.values import UNLIMITED_SIZE, java, option
 
 WRITE_BUFFER_SIZE = option.memory_size(
     "write-buffer-size",
-    "256 mb",
     "The amount of data that a writer buffers in memory before it sorts and writes a file.",
+    "256 mb",
 )
 WRITE_BUFFER_SPILLABLE = option.boolean(
     "write-buffer-spillable",
-    "true",
     "Whether a full write buffer is spilled to the local disk; otherwise it is written as files of level 0.",
+    "true",
 )
 WRITE_BUFFER_MAX_DISK_SIZE = option.memory_size(
-    "write-buffer-spill.max-disk-size",
-    option.UNLIMITED_SIZE,
-    "The maximum amount of local disk that write buffers use.",
-)
-WRITE_BUFFER_FOR_APPEND = option.boolean(
-    "write-buffer-for-append",
-    "false",
-    "Whether writers of append tables use the write buffer, too.",
-    status=option.kept_for("Java engines"),
-)
-WRITE_MAX_WRITERS_TO_SPILL = option.integer(
-    "write-max-writers-to-spill",
-    "10",
-    "The number of open writers from which append tables buffer and spill rows.",
-    status=option.kept_for("Java engines"),
-)
-WRITE_BATCH_SIZE = option.integer(
-    "write.batch-size",
-    "1024",
-    "The number of rows that a file format writes at a time.",
-    check=option.at_least(1),
-    alternatives=("orc.write.batch-size",),
-    status=option.kept_for("Java engines"),
-)
-WRITE_BATCH_MEMORY = option.memory_size(
-    "write.batch-memory",
-    "128 mb",
-    "The maximum memory of the rows that a file format writes at a time.",
-    status=option.kept_for("Java engines"),
-)
-WRITE_SEQUENCE_NUMBER_INIT_MODE = option.choice(
-    "write.sequence-number-init-mode",
-    "scan",
-    "Whether a writer reads the next sequence number from the files of its bucket or from the snapshot.",
-    ("scan", "snapshot"),
-    status=option.kept_for("Java engines"),
-)
-ASYNC_FILE_WRITE = option.boolean(
-    "async-file-write",
-    "true",
-    "Whether files are written while the next rows are prepared.",
-    status=option.kept_for("Java engines"),
+    "write-buffer-spill.max-disk-size", "The maximum amount of local disk that write buffers use.", UNLIMITED_SIZE
 )
 LOCAL_MERGE_BUFFER_SIZE = option.memory_size(
     "local-merge-buffer-size",
-    None,
     "The size of the buffer that merges rows of one key before they are sent to their buckets; helps against skewed"
     " keys.",
 )
-LOCAL_SORT_MAX_NUM_FILE_HANDLES = option.integer(
-    "local-sort.max-num-file-handles",
-    "128",
-    "The maximum number of spilled files that a sort merges at a time.",
-    check=option.at_least(2),
-    status=option.kept_for("Java engines"),
-)
-SORT_ENGINE = option.choice(
-    "sort-engine",
-    "loser-tree",
-    "How other engines merge the sorted runs of a primary-key table row by row; here whole batches are merged.",
-    ("min-heap", "loser-tree"),
-    status=option.kept_for("Java engines"),
-)
-SORT_SPILL_THRESHOLD = option.integer(
-    "sort-spill-threshold",
-    None,
-    "The maximum number of sorted runs that are merged at a time before some are spilled.",
-    check=option.at_least(2),
+SORT_SPILL_THRESHOLD = option.integer.at_least(2)(
+    "sort-spill-threshold", "The maximum number of sorted runs that are merged at a time before some are spilled."
 )
 SORT_SPILL_BUFFER_SIZE = option.memory_size(
-    "sort-spill-buffer-size", "64 mb", "The amount of data that a spilling sort holds in memory."
+    "sort-spill-buffer-size", "The amount of data that a spilling sort holds in memory.", "64 mb"
 )
-SPILL_COMPRESSION = option.string("spill-compression", "zstd", "The compression of spilled data.")
+SPILL_COMPRESSION = option.string("spill-compression", "The compression of spilled data.", "zstd")
 SPILL_COMPRESSION_ZSTD_LEVEL = option.integer(
-    "spill-compression.zstd-level", "1", "The zstd compression level of spilled data, from 1 on."
+    "spill-compression.zstd-level", "The zstd compression level of spilled data, from 1 on.", "1"
 )
-PAGE_SIZE = option.memory_size(
-    "page-size", "64 kb", "The size of a page of working memory.", status=option.kept_for("Java engines")
-)
-CACHE_PAGE_SIZE = option.memory_size(
-    "cache-page-size", "64 kb", "The size of a page of cached memory.", status=option.kept_for("Java engines")
-)
-FILE_OPERATION_THREAD_NUM = option.integer(
+FILE_OPERATION_THREAD_NUM = option.integer.at_least(1)(
     "file-operation.thread-num",
-    None,
     "The number of files that are listed, deleted or copied in parallel; defaults to one per processor.",
-    check=option.at_least(1),
     alternatives=("delete-file.thread-num", "file.operation.thread-num"),
+)
+
+KEPT = (
+    java.flag("write-buffer-for-append", "Whether writers of append tables use the write buffer, too."),
+    java.integer(
+        "write-max-writers-to-spill", "The number of open writers from which append tables buffer and spill rows.", "10"
+    ),
+    java.integer.at_least(1)(
+        "write.batch-size",
+        "The number of rows that a file format writes at a time.",
+        "1024",
+        alternatives=("orc.write.batch-size",),
+    ),
+    java.memory_size(
+        "write.batch-memory", "The maximum memory of the rows that a file format writes at a time.", "128 mb"
+    ),
+    java.one_of("scan", "snapshot")(
+        "write.sequence-number-init-mode",
+        "Whether a writer reads the next sequence number from the files of its bucket or from the snapshot.",
+        "scan",
+    ),
+    java.boolean("async-file-write", "Whether files are written while the next rows are prepared.", "true"),
+    java.integer.at_least(2)(
+        "local-sort.max-num-file-handles", "The maximum number of spilled files that a sort merges at a time.", "128"
+    ),
+    java.one_of("min-heap", "loser-tree")(
+        "sort-engine",
+        "How other engines merge the sorted runs of a primary-key table row by row; here whole batches are merged.",
+        "loser-tree",
+    ),
+    java.memory_size("page-size", "The size of a page of working memory.", "64 kb"),
+    java.memory_size("cache-page-size", "The size of a page of cached memory.", "64 kb"),
 )

@@ -2,56 +2,36 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.options.values import boolean, choice, refused, string
+from paimon_sql.format.options.values import fixed, option
 
-TYPE = choice(
-    "type",
-    "table",
-    "The type of the table.",
-    ("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"),
-    immutable=True,
+TYPE = fixed.one_of("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table")(
+    "type", "The type of the table.", "table"
 )
-PRIMARY_KEY = string(
-    "primary-key", None, "The primary key columns, comma-separated, if the DDL does not define them.", immutable=True
+PRIMARY_KEY = fixed.string("primary-key", "The primary key columns, comma-separated, if the DDL does not define them.")
+PRIMARY_KEY_NULLABLE = fixed.flag(
+    "primary-key.nullable", "Whether columns of the primary key may be null; two nulls are the same key."
 )
-PRIMARY_KEY_NULLABLE = boolean(
-    "primary-key.nullable",
-    "false",
-    "Whether columns of the primary key may be null; two nulls are the same key.",
-    immutable=True,
+PARTITION = fixed.string("partition", "The partition columns, comma-separated, if the DDL does not define them.")
+PATH = option.string("path", "The directory of the table.")
+BRANCH = option.string("branch", "The branch that is read and written.", "main")
+AUTO_CREATE = option.refused("it is for definitions of Flink's connector, not for tables of a catalog").flag(
+    "auto-create", "Whether a table is created when it is first read or written."
 )
-PARTITION = string(
-    "partition", None, "The partition columns, comma-separated, if the DDL does not define them.", immutable=True
-)
-PATH = string("path", None, "The directory of the table.")
-BRANCH = string("branch", "main", "The branch that is read and written.")
-AUTO_CREATE = boolean(
-    "auto-create",
-    "false",
-    "Whether a table is created when it is first read or written.",
-    status=refused("it is for definitions of Flink's connector, not for tables of a catalog"),
-)
-ADD_COLUMN_BEFORE_PARTITION = boolean(
+ADD_COLUMN_BEFORE_PARTITION = option.flag(
     "add-column-before-partition",
-    "false",
     "Whether a new column without an explicit position is added before the first partition column instead of at the"
     " end.",
 )
-ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED = boolean(
-    "alter-column-null-to-not-null.disabled", "true", "Whether a nullable column cannot be changed to NOT NULL."
+ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED = option.boolean(
+    "alter-column-null-to-not-null.disabled", "Whether a nullable column cannot be changed to NOT NULL.", "true"
 )
-DISABLE_EXPLICIT_TYPE_CASTING = boolean(
-    "disable-explicit-type-casting",
-    "false",
-    "Whether a column's type may only be changed to one that holds all of its values.",
+DISABLE_EXPLICIT_TYPE_CASTING = option.flag(
+    "disable-explicit-type-casting", "Whether a column's type may only be changed to one that holds all of its values."
 )
-QUERY_AUTH_ENABLED = boolean(
-    "query-auth.enabled",
-    "false",
-    "Whether row and column permissions are requested from the catalog before a query.",
-    status=refused("only the server of a REST catalog can enforce it"),
+QUERY_AUTH_ENABLED = option.refused("only the server of a REST catalog can enforce it").flag(
+    "query-auth.enabled", "Whether row and column permissions are requested from the catalog before a query."
 )
-BRANCH_MERGE_ENABLED = boolean(
-    "branch-merge.enabled", "false", "Whether a branch of this append table may be merged into another one."
+BRANCH_MERGE_ENABLED = option.flag(
+    "branch-merge.enabled", "Whether a branch of this append table may be merged into another one."
 )
-OBJECT_LOCATION = string("object-location", None, "The directory whose files an object table lists.")
+OBJECT_LOCATION = option.string("object-location", "The directory whose files an object table lists.")

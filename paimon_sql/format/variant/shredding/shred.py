@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.bytes.memory import Longs, Mask
+from paimon_sql.format.bytes.memory import Longs, Mask, validity_buffer
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.variant.byte_ranges import binary_of, bitmap, stretches_of, validity
+from paimon_sql.format.variant.byte_ranges import binary_of, stretches_of, validity
 from paimon_sql.format.variant.dictionaries import Dictionaries
 from paimon_sql.format.variant.encode import encoded, packed
 from paimon_sql.format.variant.scalars import is_scalar, scalar_type, typed
@@ -85,7 +85,9 @@ def _array_parts(values: Values, present: Mask, shape: t.ArrayType, kind: pa.Lis
     offsets = np.zeros(len(values) + 1, np.int32)
     offsets[1:][is_array] = inside.counts
     np.cumsum(offsets, out=offsets)
-    lists = pa.Array.from_buffers(kind, len(values), [bitmap(is_array), pa.py_buffer(offsets)], children=[elements])
+    lists = pa.Array.from_buffers(
+        kind, len(values), [validity_buffer(~is_array), pa.py_buffer(offsets)], children=[elements]
+    )
     return [_unshredded(values, present & ~is_array), lists]
 
 

@@ -14,6 +14,8 @@ from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.avro.container import AvroContainer, container_at
 from paimon_sql.format.avro.schemas import AvroMembers, AvroRecord, AvroType, without_logical_types
 from paimon_sql.format.bytes.bounded import decoding, load_json
+from paimon_sql.format.bytes.decimals import WIDTH, from_big_endian
+from paimon_sql.format.bytes.memory import binary_buffers, offsets_of
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.storage.expressions.kernels.conform import conform
@@ -108,7 +110,6 @@ class _Decoder:
 T = TypeVar("T")
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
-_DECIMAL_BYTES = 16
 _MILLIS_DIGITS = 3
 
 
@@ -138,10 +139,8 @@ def decode_column(values: Sequence[object], schema: AvroType, data_type: t.DataT
             lists = cast("Sequence[list[object] | None]", values)
             inner = decode_column(_flat(lists), branch["items"], data_type.element)
             return conform(_lists(lists, pa.list_(target.value_field), inner), target)
-        case t.MapType():
-            return _maps(values, branch, data_type.key, data_type.value, target)
-        case t.MultisetType():
-            return _maps(values, branch, data_type.element, t.IntType(False), target)
+        case t.MapType() | t.MultisetType():
+            return _maps(values, branch, *t.entry_types(data_type), target)
     return pa.array(values, target)
 
 
@@ -152,22 +151,13 @@ def _unit(branch: AvroMembers, precision: int) -> str:
 
 
 def _decimals(values: Sequence[bytes | None], target: pa.Decimal128Type) -> pa.Array:
-    """Decode unscaled big-endian two's complements of any length."""
     binary = pa.array(values, pa.binary())
-    sizes = np.diff(np.frombuffer(binary.buffers()[1], "<i4", len(binary) + 1))
-    if len(sizes) and int(sizes.max()) > _DECIMAL_BYTES:
+    data, offsets = binary_buffers(binary)
+    sizes = np.diff(offsets)
+    if sizes.max(initial=0) > WIDTH:
         raise pa.ArrowInvalid(f"a decimal takes {int(sizes.max())} bytes")
-    data = binary.buffers()[2]
-    stored = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    ends = np.cumsum(sizes)
-    # Column i of the matrix is the i-th byte from the end, which is the order of Arrow's little-endian decimals.
-    position = ends[:, None] - 1 - np.arange(_DECIMAL_BYTES)
-    within = np.arange(_DECIMAL_BYTES) < sizes[:, None]
-    padded = np.append(stored, np.uint8(0))
-    negative = (sizes > 0) & (padded[ends - sizes] >= 0x80)
-    fill = np.where(negative, 0xFF, 0)[:, None]
-    matrix = np.where(within, padded[np.where(within, position, 0)], fill).astype(np.uint8)
-    return pa.Array.from_buffers(target, len(binary), [binary.buffers()[0], pa.py_buffer(matrix)])
+    buffers = [binary.buffers()[0], from_big_endian(data, offsets[:-1], sizes)]
+    return pa.Array.from_buffers(target, len(binary), buffers)
 
 
 def _rows(values: Sequence[AvroRecord | None], branch: AvroMembers, row: t.RowType, target: pa.StructType) -> pa.Array:
@@ -207,8 +197,7 @@ def _flat(values: Sequence[Iterable[T] | None]) -> list[T]:
 
 
 def _lists(values: Sequence[Sized | None], target: pa.DataType, inner: pa.Array) -> pa.Array:
-    sizes = np.fromiter((0 if value is None else len(value) for value in values), np.int32, len(values))
-    offsets = np.zeros(len(values) + 1, np.int32)
-    np.cumsum(sizes, out=offsets[1:])
+    sizes = np.fromiter((0 if value is None else len(value) for value in values), np.int64, len(values))
+    offsets = offsets_of(sizes).astype(np.int32)
     present = pa.array([value is not None for value in values], pa.bool_())
     return pa.Array.from_buffers(target, len(values), [present.buffers()[1], pa.py_buffer(offsets)], children=[inner])

@@ -17,17 +17,12 @@ _NAMESPACE = "org.apache.paimon.avro.generated"
 _ROOT = "record"
 _PLAIN: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
-    t.TinyIntType: "int",
-    t.SmallIntType: "int",
-    t.IntType: "int",
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType), "int"),
     t.BigIntType: "long",
     t.FloatType: "float",
     t.DoubleType: "double",
-    t.CharType: "string",
-    t.VarCharType: "string",
-    t.BinaryType: "bytes",
-    t.VarBinaryType: "bytes",
-    t.BlobType: "bytes",
+    **dict.fromkeys(t.TEXTS, "string"),
+    **dict.fromkeys((*t.BYTES, t.BlobType), "bytes"),
 }
 _MILLIS_DIGITS, _MICROS_DIGITS = 3, 6
 

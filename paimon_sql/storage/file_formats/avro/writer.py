@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
-from fastavro import parse_schema, schemaless_writer
 
-from paimon_sql.format.avro.container import CODECS, codec_name, write_container, zigzag
+from paimon_sql.format.avro.container import CODECS, AvroEncoder, codec_name
 from paimon_sql.format.avro.schemas import without_logical_types
+from paimon_sql.format.bytes.decimals import WIDTH, big_endian
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_keys
@@ -24,7 +21,6 @@ from paimon_sql.storage.file_io.base import FileIO, translate_errors
 T = TypeVar("T")
 
 _MILLIS_DIGITS = 3
-_DECIMAL_BYTES = 16
 
 
 def encode_column(array: pa.Array, data_type: t.DataType) -> Sequence[object]:
@@ -44,10 +40,8 @@ def encode_column(array: pa.Array, data_type: t.DataType) -> Sequence[object]:
         case t.ArrayType() | t.VectorType():
             lists = conform(array, pa.list_(array.type.value_field))
             return _slices(lists, encode_column(lists.values, data_type.element))
-        case t.MapType():
-            return _maps(array, data_type.key, data_type.value)
-        case t.MultisetType():
-            return _maps(array, data_type.element, t.IntType(False))
+        case t.MapType() | t.MultisetType():
+            return _maps(array, *t.entry_types(data_type))
     return list(array.to_pylist())
 
 
@@ -74,27 +68,13 @@ def _maps(array: pa.Array, key: t.DataType, value: t.DataType) -> Sequence[objec
 
 
 def _decimals(array: pa.Array) -> Sequence[bytes | None]:
-    """Return the shortest big-endian two's complement of each unscaled value."""
-    first = array.offset * _DECIMAL_BYTES
-    little = np.frombuffer(array.buffers()[1], np.uint8, len(array) * _DECIMAL_BYTES, first)
-    big = little.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
-    fill = np.where(big[:, :1] >= 0x80, 0xFF, 0)
-    # A leading byte is redundant if it only repeats the sign bit of the next byte.
-    spare = (big[:, :-1] == fill) & ((big[:, 1:] >= 0x80) == (fill == 0xFF))
-    leading = np.cumprod(spare, axis=1).sum(axis=1).tolist()
+    big, spare = big_endian(array)
     data = big.tobytes()
-    step = _DECIMAL_BYTES
-    return _where_valid(array, [data[i * step + skip : (i + 1) * step] for i, skip in enumerate(leading)])
+    return _where_valid(array, [data[i * WIDTH + skip : (i + 1) * WIDTH] for i, skip in enumerate(spare.tolist())])
 
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-_SYNC_SIZE = 16
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 256 * 1024
-_CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz", "none", "zstd")
+_CODECS = (*CODECS, "none", "zstd")
 
 
 class AvroWriter(StreamWriter):
@@ -102,13 +82,14 @@ class AvroWriter(StreamWriter):
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
         self._fields = fields
-        self._compress = _compressor(settings)
+        codec = settings.options.get("avro.codec", settings.compression).lower()
+        if codec not in _CODECS:
+            raise unknown_compression("Avro", codec, _CODECS)
         text = avro_schema(fields)
-        self._schema = parse_schema({"type": "array", "items": without_logical_types(json.loads(text))})
-        header = write_container(text, [], settings.options.get("avro.codec", settings.compression))
-        self._sync = header[-_SYNC_SIZE:]
+        coded_by = json.dumps(without_logical_types(json.loads(text)))
+        self._encoder = AvroEncoder(text, codec_name(codec), coded_by=coded_by, zstd_level=settings.zstd_level)
         super().__init__(file_io, path)
-        self._stream.write(header)
+        self._stream.write(self._encoder.header)
 
     def write(self, batch: pa.RecordBatch) -> None:
         rows = max(1, min(_BLOCK_ROWS, batch.num_rows * _BLOCK_BYTES // max(1, batch.nbytes)))
@@ -120,29 +101,5 @@ class AvroWriter(StreamWriter):
         columns = [encode_column(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)]
         names = [f.name for f in self._fields]
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        coded = io.BytesIO()
-        schemaless_writer(coded, self._schema, rows)
-        # Encoded as one array: strip its length before the records and the zero after them.
-        block = self._compress(coded.getvalue()[len(zigzag(len(rows))) : -1])
         with translate_errors("write", self.path):
-            self._stream.write(zigzag(len(rows)) + zigzag(len(block)) + block + self._sync)
-
-    @property
-    def bytes_written(self) -> int:
-        return int(self._stream.tell())
-
-    def close(self) -> int:
-        with translate_errors("write", self.path):
-            size = int(self._stream.tell())
-            self._stream.close()
-        return size
-
-
-def _compressor(settings: WriteSettings) -> Callable[[bytes], bytes]:
-    chosen = settings.options.get("avro.codec", settings.compression).lower()
-    if chosen not in _CODECS:
-        raise unknown_compression("Avro", chosen, _CODECS)
-    name = codec_name(chosen)
-    if name == "zstandard":
-        return lambda data: zstd.compress(data, settings.zstd_level)
-    return CODECS[name].compress
+            self._stream.write(self._encoder.block(rows))

@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
 from paimon_sql.format.bytes.bounded import BoundsError, check_total
-from paimon_sql.format.bytes.delta_varint import decoded_lists, encode
+from paimon_sql.format.bytes.memory import binary_array, offsets_of
+from paimon_sql.format.bytes.varints import decode_deltas, encode_deltas
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.rows.blob_reference import descriptors
 from paimon_sql.format.schema import types as t
@@ -121,7 +122,7 @@ class _Array(BlobElement):
 
 def _put_array(blobs: list[memoryview | None], sink: BlobSink) -> bool:
     sink.put(_HEADER.pack(_Array.magic, _VERSION, len(blobs)))
-    lengths = encode(_put_all(sink, blobs))
+    lengths = encode_deltas(_put_all(sink, blobs))
     sink.put(lengths + _SIZE.pack(len(lengths)))
     return True
 
@@ -170,8 +171,8 @@ def _put_map(keys: list[memoryview | None], blobs: list[memoryview | None], sink
     sink.put(_HEADER.pack(_Map.magic, _VERSION, len(blobs)))
     for key in keys:
         sink.put(key or b"")
-    names = encode(np.array([len(k or b"") for k in keys], dtype=np.int64))
-    lengths = encode(_put_all(sink, blobs))
+    names = encode_deltas(np.array([len(k or b"") for k in keys], dtype=np.int64))
+    lengths = encode_deltas(_put_all(sink, blobs))
     sink.put(names + lengths + _SIZE.pack(len(names)) + _SIZE.pack(len(lengths)))
     return True
 
@@ -221,7 +222,7 @@ def _index(
     first = begin = ends - stored.sum(axis=1)
     for part in range(parts):
         try:
-            lengths, stored_counts = decoded_lists(file.joined(begin, stored[:, part]), stored[:, part])
+            lengths, stored_counts = decode_deltas(file.joined(begin, stored[:, part]), stored[:, part])
         except ValueError:
             raise bad from None
         if (stored_counts != counts).any() or (lengths < _NULL).any():
@@ -325,10 +326,7 @@ class ByteRanges:
                 f"{self.path}: a blob of {int(sizes.max())} bytes exceeds the maximum size of a value.",
                 remedy="Read its descriptor with the option 'blob-as-descriptor' = 'true'.",
             )
-        bounds = np.zeros(len(sizes) + 1, dtype=np.int32)
-        np.cumsum(sizes, out=bounds[1:])
-        data = self._joined(starts, sizes, total)
-        return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+        return binary_array(self._joined(starts, sizes, total), offsets_of(sizes))
 
     def joined(self, starts: _Numbers, sizes: _Numbers) -> bytes:
         """Return the concatenated bytes of all ranges."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.bytes.bounded import check_total
-from paimon_sql.format.bytes.delta_varint import decode
+from paimon_sql.format.bytes.varints import decode_deltas
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
 from paimon_sql.storage.file_formats.blob import elements
@@ -139,7 +139,7 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
         if index_size >= 0 and begin >= 0:
             source.seek(begin)
             try:
-                lengths = decode(source.read(index_size))
+                lengths, _ = decode_deltas(source.read(index_size), np.array([index_size]))
                 check_total(np.maximum(lengths, 0), begin, "records")
             except ValueError as error:
                 raise CorruptFileError(f"is a corrupt blob file: {error} in its index", path=path) from error

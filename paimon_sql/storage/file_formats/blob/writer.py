@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.bytes.delta_varint import encode
+from paimon_sql.format.bytes.varints import encode_deltas
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import StreamWriter, refuse_nulls
 from paimon_sql.storage.file_formats.blob import elements
@@ -41,10 +41,6 @@ class BlobWriter(StreamWriter):
     def rows(self) -> int:
         """The number of values, including nulls and those of older files."""
         return len(self._lengths)
-
-    @property
-    def bytes_written(self) -> int:
-        return self._size
 
     def write(self, batch: pa.RecordBatch) -> None:
         self.append(batch.column(0), sys.maxsize)
@@ -99,13 +95,13 @@ class BlobWriter(StreamWriter):
             self.put(piece)
         return self._size - begin
 
+    def _end(self) -> None:
+        index = encode_deltas(np.array(self._lengths, dtype=np.int64))
+        self._emit(index + elements.FOOTER.pack(len(index), elements.VERSION))
+
     def close(self) -> int:
         self._close_fetcher()
-        with translate_errors("write", self.path):
-            index = encode(np.array(self._lengths, dtype=np.int64))
-            self._emit(index + elements.FOOTER.pack(len(index), elements.VERSION))
-            self._stream.close()
-        return self._size
+        return super().close()
 
     def abort(self) -> None:
         self._close_fetcher()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.format.bytes.varints import decode_one, encode_one
+from paimon_sql.format.bytes.varints import decode_one, decode_signed, encode_one
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -66,7 +66,7 @@ class Message:
 
 
 def decode(data: bytes) -> Message:
-    """Decode a message; ValueError or IndexError if invalid."""
+    """Decode a message; ValueError if invalid."""
     message = Message()
     at = 0
     while at < len(data):
@@ -219,8 +219,7 @@ def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, in
 
 def _delta(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, int]:
     base, at = decode_one(data, at)
-    first, at = decode_one(data, at)
-    step = (first >> 1) ^ -(first & 1)
+    step, at = decode_signed(data, at)
     if width == 0:
         return base + step * np.arange(length, dtype=np.int64), at
     steps = np.empty(length, np.int64)

@@ -19,23 +19,19 @@ _KINDS: dict[type[t.DataType], Kind] = {
     t.BooleanType: Kind.BOOLEAN,
     t.TinyIntType: Kind.BYTE,
     t.SmallIntType: Kind.SHORT,
-    t.IntType: Kind.INT,
-    t.TimeType: Kind.INT,
+    **dict.fromkeys((t.IntType, t.TimeType), Kind.INT),
     t.BigIntType: Kind.LONG,
     t.FloatType: Kind.FLOAT,
     t.DoubleType: Kind.DOUBLE,
     t.CharType: Kind.CHAR,
     t.VarCharType: Kind.VARCHAR,
-    t.BinaryType: Kind.BINARY,
-    t.VarBinaryType: Kind.BINARY,
-    t.BlobType: Kind.BINARY,
+    **dict.fromkeys((*t.BYTES, t.BlobType), Kind.BINARY),
     t.DateType: Kind.DATE,
     t.DecimalType: Kind.DECIMAL,
     t.TimestampType: Kind.TIMESTAMP,
     t.LocalZonedTimestampType: Kind.TIMESTAMP_INSTANT,
     t.ArrayType: Kind.LIST,
-    t.MapType: Kind.MAP,
-    t.MultisetType: Kind.MAP,
+    **dict.fromkeys((t.MapType, t.MultisetType), Kind.MAP),
     t.RowType: Kind.STRUCT,
 }
 
@@ -67,10 +63,9 @@ def _append(types: list[Message], data_type: t.DataType, field_id: int, depth: i
         parts = [(f.type, f.id) for f in data_type.fields]
     elif isinstance(data_type, t.ArrayType):
         parts = [(data_type.element, element_id(field_id, below))]
-    elif isinstance(data_type, t.MapType):
-        parts = [(data_type.key, key_id(field_id, below)), (data_type.value, element_id(field_id, below))]
-    elif isinstance(data_type, t.MultisetType):
-        parts = [(data_type.element, key_id(field_id, below)), (t.IntType(), element_id(field_id, below))]
+    elif isinstance(data_type, t.MapType | t.MultisetType):
+        key, value = t.entry_types(data_type)
+        parts = [(key, key_id(field_id, below)), (value, element_id(field_id, below))]
     children = []
     for part, part_id in parts:
         children.append(len(types))
@@ -116,10 +111,8 @@ def _arrow(data_type: t.DataType) -> pa.DataType:
             return pa.int32()
         case t.ArrayType():
             return pa.list_(_arrow(data_type.element))
-        case t.MapType():
-            return pa.map_(_arrow(data_type.key), _arrow(data_type.value))
-        case t.MultisetType():
-            return pa.map_(_arrow(data_type.element), pa.int32())
+        case t.MapType() | t.MultisetType():
+            return pa.map_(*map(_arrow, t.entry_types(data_type)))
         case t.RowType():
             return pa.struct([pa.field(f.name, _arrow(f.type)) for f in data_type.fields])
     return arrow_type(data_type)

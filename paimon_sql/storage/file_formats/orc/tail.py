@@ -79,6 +79,9 @@ class StreamKind(IntEnum):
     BLOOM_FILTER_UTF8 = 8
 
 
+INDEXES = (StreamKind.ROW_INDEX, StreamKind.BLOOM_FILTER, StreamKind.BLOOM_FILTER_UTF8)
+
+
 @dataclass(frozen=True)
 class Stream:
     """A stream of a stripe: its kind, column, and byte range in the file."""
@@ -154,6 +157,11 @@ class OrcTail:
     def children(self, column: int) -> list[int]:
         """Return the column ids of a column's children."""
         return self.types[column].numbers(SUBTYPES)
+
+    def fields_of(self, column: int) -> dict[str, int]:
+        """Return the column ids of a struct's fields by name."""
+        names = (name.decode() for name in self.types[column].texts(NAMES))
+        return dict(zip(names, self.children(column), strict=True))
 
     def expand(self, data: bytes) -> bytes:
         """Decompress a section of the file.

@@ -114,9 +114,7 @@ class StripeTimestamps:
         inside = self.tail.children(column)
         if kind == Kind.STRUCT:
             wanted = {f.name: f.type for f in data_type.fields} if isinstance(data_type, t.RowType) else {}
-            columns = dict(
-                zip((name.decode() for name in self.tail.types[column].texts(orc_tail.NAMES)), inside, strict=True)
-            )
+            columns = self.tail.fields_of(column)
             names = [array.type.field(i).name for i in range(array.type.num_fields)]
             children = [self.complete(array.field(i), columns[name], wanted.get(name)) for i, name in enumerate(names)]
             fields = [array.type.field(i).with_type(child.type) for i, child in enumerate(children)]
@@ -209,7 +207,7 @@ def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
 
 def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
     """Return the ids of top-level columns by name."""
-    found = dict(zip((name.decode() for name in tail.types[0].texts(orc_tail.NAMES)), tail.children(0), strict=True))
+    found = tail.fields_of(0)
     return {name: found[name] for name in names if name in found}
 
 
@@ -286,11 +284,7 @@ class EarlyFractions:
             footer = tail.stripe_footer(source, stripe)
             streams, offset = [], len(out)
             for stream in footer.streams:
-                if stream.kind in (
-                    orc_tail.StreamKind.ROW_INDEX,
-                    orc_tail.StreamKind.BLOOM_FILTER,
-                    orc_tail.StreamKind.BLOOM_FILTER_UTF8,
-                ):
+                if stream.kind in orc_tail.INDEXES:
                     continue
                 content = data[stream.offset : stream.offset + stream.length]
                 column = stream.column

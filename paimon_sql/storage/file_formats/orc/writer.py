@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.orc as orc
 
-from paimon_sql.format.options.table.data_file import ORC_PROPERTY
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.data_file import ORC_DICTIONARY_KEY_THRESHOLD, ORC_PROPERTY
+from paimon_sql.format.options.values import option
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, conform_leaf, push_nulls_down
 from paimon_sql.storage.file_formats.base import StreamWriter, WriteSettings, refuse_nulls
@@ -30,7 +32,6 @@ _STRIPE_SIZE = 16 * 2**20
 """Encoded bytes per stripe: an open writer buffers at most one."""
 _COMPRESSION_BLOCK = 256 * 1024
 _ROW_INDEX_STRIDE = 10_000
-_DICTIONARY_THRESHOLD = 0.8
 
 
 class OrcWriter(StreamWriter):
@@ -41,7 +42,7 @@ class OrcWriter(StreamWriter):
         self._fields = fields
         self._schema = orc_arrow_schema(fields)
         self._raw = self._flushed_raw = self._flushed = 0
-        threshold = settings.options.get("orc.dictionary.key.threshold", str(_DICTIONARY_THRESHOLD))
+        threshold = TableOptions(settings.options).get(ORC_DICTIONARY_KEY_THRESHOLD)
         codec = settings.codec(_CODECS)
         super().__init__(file_io, path)
         self._sink = TailSink(self._stream)
@@ -50,8 +51,10 @@ class OrcWriter(StreamWriter):
             compression=codec,
             stripe_size=settings.size(ORC_PROPERTY.for_name("stripe.size"), settings.block_size or _STRIPE_SIZE),
             compression_block_size=settings.size(ORC_PROPERTY.for_name("compress.size"), _COMPRESSION_BLOCK),
-            row_index_stride=settings.number(ORC_PROPERTY.for_name("row.index.stride"), _ROW_INDEX_STRIDE),
-            dictionary_key_size_threshold=float(threshold),
+            row_index_stride=settings.read(
+                option.integer, ORC_PROPERTY.for_name("row.index.stride"), _ROW_INDEX_STRIDE
+            ),
+            dictionary_key_size_threshold=threshold,
         )
         self._started = False
         self._fractions = EarlyFractions(fields)
@@ -78,15 +81,15 @@ class OrcWriter(StreamWriter):
         ratio = self._flushed / self._flushed_raw if self._flushed_raw else 1.0
         return int(self._flushed + (self._raw - self._flushed_raw) * ratio)
 
-    def close(self) -> int:
+    def _end(self) -> None:
         if not self._started:
             self._write(self._schema.empty_table())
-        with translate_errors("write", self.path):
-            self._sink.hold()
-            self._writer.close()
-            self._sink.release(self._with_java_types)
-            size = int(self._stream.tell())
-            self._stream.close()
+        self._sink.hold()
+        self._writer.close()
+        self._sink.release(self._with_java_types)
+
+    def close(self) -> int:
+        size = super().close()
         if self._fractions:
             with self._file_io.open_input(self.path) as written:
                 corrected = self._fractions.corrected(bytes(written.read()))

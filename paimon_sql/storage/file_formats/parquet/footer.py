@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_sql.format.bytes.bounded import check_count, check_range
-from paimon_sql.format.bytes.varints import decode_one, encode_one
+from paimon_sql.format.bytes.varints import decode_one, decode_signed, encode_one, encode_signed
 
 MAGIC = b"PAR1"
 _LENGTH = struct.Struct("<I")
@@ -97,8 +97,10 @@ def _leaves(elements: list[Struct]) -> Iterator[tuple[str, Struct]]:
 
 
 _TRUE, _FALSE = 1, 2
-_BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
+_BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
+_FIXED_SIZES = {3: 1, 7: 8}
+"""Bytes of single bytes and of doubles."""
 _LONG_LIST = 15
 _MAX_DEPTH = 64
 """Maximum nesting of structs and lists; Parquet's have less than ten levels."""
@@ -131,7 +133,7 @@ class Items:
 
 
 def decode(data: bytes) -> Struct:
-    """Decode a struct; ValueError or IndexError if invalid."""
+    """Decode a struct; ValueError if invalid."""
     return _Reader(data).struct()
 
 
@@ -149,9 +151,7 @@ class _Reader:
         self._depth = 0
 
     def _byte(self) -> int:
-        value = self._data[self._at]
-        self._at += 1
-        return value
+        return self._take(1)[0]
 
     def _take(self, size: int) -> bytes:
         end = self._at + size
@@ -166,8 +166,8 @@ class _Reader:
         return value
 
     def _zigzag(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+        value, self._at = decode_signed(self._data, self._at)
+        return value
 
     def struct(self) -> Struct:
         found = Struct()
@@ -199,15 +199,9 @@ class _Reader:
             found: Value = self.struct() if kind == _STRUCT else self._items()
             self._depth -= 1
             return found
-        if kind == _BYTE:
-            return self._take(1)
-        if kind == _DOUBLE:
-            return self._take(8)
+        if kind in _FIXED_SIZES:
+            return self._take(_FIXED_SIZES[kind])
         raise ValueError(f"type code {kind} is unknown")
-
-
-def _zigzag(value: int) -> bytes:
-    return encode_one((value << 1) ^ (value >> 63))
 
 
 def _write_struct(out: bytearray, struct: Struct) -> None:
@@ -218,7 +212,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
         if 0 < field_id - last < 16:
             out.append((field_id - last) << 4 | kind)
         else:
-            out += bytes([kind]) + _zigzag(field_id)
+            out += bytes([kind]) + encode_signed(field_id)
         last = field_id
         if kind not in (_TRUE, _FALSE):
             _write_value(out, kind, value)
@@ -227,7 +221,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
 
 def _write_value(out: bytearray, kind: int, value: Value) -> None:
     if isinstance(value, int):
-        out += _zigzag(value)
+        out += encode_signed(value)
     elif isinstance(value, Struct):
         _write_struct(out, value)
     elif isinstance(value, Items):

@@ -110,34 +110,38 @@ def leaves_of(schema: pa.Schema, wanted: Iterable[t.DataField]) -> list[int]:
         schema: the file's schema in Arrow, with one childless part per leaf.
         wanted: the requested columns.
     """
-    by_name = {f.name: f.type for f in wanted}
-    found: list[int] = []
-    first = 0
-    for field in schema:
-        if field.name in by_name:
-            found += _chosen(field.type, by_name[field.name], first)
-        first += _count(field.type)
-    return found
+    return _leaves_below(schema, {f.name: f.type for f in wanted}, 0)
+
+
+def _parts(fields: Iterable[pa.Field], first: int) -> Iterator[tuple[pa.Field, range]]:
+    """Yield the parts of a schema, each with the numbers of its leaves."""
+    for field in fields:
+        leaves = range(first, first + _count(field.type))
+        yield field, leaves
+        first = leaves.stop
+
+
+def _leaves_below(fields: Iterable[pa.Field], wanted: Mapping[str, t.DataType], first: int) -> list[int]:
+    return [
+        leaf
+        for field, inside in _parts(fields, first)
+        if field.name in wanted
+        for leaf in _chosen(field.type, wanted[field.name], inside.start)
+    ]
 
 
 def _chosen(kind: pa.DataType, wanted: t.DataType, first: int) -> list[int]:
+    every = list(range(first, first + _count(kind)))
     if isinstance(wanted, t.VariantType) and wanted.paths is not None and pa.types.is_struct(kind):
         return _of_variant(kind, wanted.paths, first)
     if pa.types.is_struct(kind) and isinstance(wanted, t.RowType):
-        types = {f.name: f.type for f in wanted.fields}
-        found: list[int] = []
-        at = first
-        for inner in kind:
-            if inner.name in types:
-                found += _chosen(inner.type, types[inner.name], at)
-            at += _count(inner.type)
-        return found or list(range(first, at))
+        return _leaves_below(kind, {f.name: f.type for f in wanted.fields}, first) or every
     if pa.types.is_map(kind) and isinstance(wanted, t.MapType):
         keys = _count(kind.key_type)
-        return [*range(first, first + keys), *_chosen(kind.item_type, wanted.value, first + keys)]
+        return [*every[:keys], *_chosen(kind.item_type, wanted.value, first + keys)]
     if is_listlike(kind) and isinstance(wanted, t.ArrayType):
         return _chosen(kind.value_type, wanted.element, first)
-    return list(range(first, first + _count(kind)))
+    return every
 
 
 def _of_variant(group: pa.StructType, paths: Sequence[Path], first: int) -> list[int]:
@@ -155,13 +159,11 @@ def _of_variant(group: pa.StructType, paths: Sequence[Path], first: int) -> list
     shredded = {step: rest for step, rest in paths_by_step.items() if _has_column(typed, step)}
     skipped = {VALUE} if len(shredded) == len(paths_by_step) else set()
     found: list[int] = []
-    at = first
-    for part in group:
+    for part, inside in _parts(group, first):
         if part.name == TYPED_VALUE:
-            found += _of_typed(typed, shredded, at)
+            found += _of_typed(typed, shredded, inside.start)
         elif part.name not in skipped:
-            found += range(at, at + _count(part.type))
-        at += _count(part.type)
+            found += inside
     return found
 
 
@@ -174,12 +176,8 @@ def _has_column(typed: pa.DataType, step: str | int) -> bool:
 def _of_typed(typed: pa.DataType, paths: dict[str | int, list[Path]], first: int) -> list[int]:
     if not pa.types.is_struct(typed):
         return _of_variant(typed.value_type, [p for rest in paths.values() for p in rest], first) if paths else []
-    found: list[int] = []
-    for field in typed:
-        if field.name in paths:
-            found += _of_variant(field.type, paths[field.name], first)
-        first += _count(field.type)
-    return found
+    below = ((field, inside) for field, inside in _parts(typed, first) if field.name in paths)
+    return [leaf for field, inside in below for leaf in _of_variant(field.type, paths[field.name], inside.start)]
 
 
 def _count(kind: pa.DataType) -> int:

@@ -45,23 +45,18 @@ def _physical(data_type: t.DataType, field_id: int, depth: int) -> pa.DataType:
         case t.ArrayType() | t.VectorType():
             element = _physical(data_type.element, field_id, below)
             return pa.list_(_with_id("element", element, data_type.element.nullable, element_id(field_id, below)))
-        case t.MapType():
-            return _map(data_type.key, data_type.value, field_id, below)
-        case t.MultisetType():
-            return _map(data_type.element, t.IntType(False), field_id, below)
+        case t.MapType() | t.MultisetType():
+            key, value = t.entry_types(data_type)
+            return pa.map_(
+                _with_id("key", _physical(key, field_id, below), False, key_id(field_id, below)),
+                _with_id("value", _physical(value, field_id, below), value.nullable, element_id(field_id, below)),
+            )
         case t.RowType():
             return pa.struct([_named(f.name, f.type, f.id) for f in data_type.fields])
         case t.VariantType():
             parts = (("value", 0), ("metadata", 1))
             return pa.struct([_with_id(name, pa.binary(), False, part_id) for name, part_id in parts])
     return arrow_type(data_type)
-
-
-def _map(key: t.DataType, value: t.DataType, field_id: int, depth: int) -> pa.DataType:
-    return pa.map_(
-        _with_id("key", _physical(key, field_id, depth), False, key_id(field_id, depth)),
-        _with_id("value", _physical(value, field_id, depth), value.nullable, element_id(field_id, depth)),
-    )
 
 
 def leaves(schema: pa.Schema) -> Iterator[tuple[str, pa.DataType]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -199,17 +200,17 @@ def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
     return {f.name: f.type for f in found.fields}
 
 
+_INNER: tuple[Literal["element"], Literal["key"], Literal["value"]] = ("element", "key", "value")
+
+
 def _with_ids(kind: t.TypeJson) -> t.TypeJson:
     """Add ids to all fields of a row type's JSON; their values do not matter."""
     if isinstance(kind, str):
         return kind
     inner = kind.copy()
-    if "element" in inner:
-        inner["element"] = _with_ids(inner["element"])
-    if "key" in inner:
-        inner["key"] = _with_ids(inner["key"])
-    if "value" in inner:
-        inner["value"] = _with_ids(inner["value"])
+    for member in _INNER:
+        if member in inner:
+            inner[member] = _with_ids(inner[member])
     if "fields" in inner:
         inner["fields"] = [{"id": i, **f, "type": _with_ids(f["type"])} for i, f in enumerate(inner["fields"])]
     return inner

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options.table.data_file import PARQUET_ENABLE_DICTIONARY, PARQUET_PROPERTY
+from paimon_sql.format.options.values import option
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, fill_below_nulls
 from paimon_sql.storage.file_formats.base import StreamWriter, WriteSettings
@@ -103,7 +104,7 @@ class ParquetWriter(StreamWriter):
     def _dictionary_columns(self, sample: pa.Table) -> list[str] | bool:
         """Return the leaves with a dictionary: those set by options, else those whose first values repeat."""
         by_column = self._settings.flags_by_column(_DICTIONARY)
-        if not self._settings.flag(_DICTIONARY, True):
+        if not self._settings.read(option.boolean, _DICTIONARY, True):
             return [c for c, wanted in by_column.items() if wanted]
         head = sample.slice(0, _SAMPLE_ROWS)
         chosen = []
@@ -143,19 +144,15 @@ class ParquetWriter(StreamWriter):
         ratio = out / self._flushed_raw if self._flushed_raw else 1.0
         return int(out + self._pending_bytes * ratio)
 
-    def close(self) -> int:
+    def _end(self) -> None:
         if self._pending or self._writer is None:
             self._flush()
-        with translate_errors("write", self.path):
-            if self._sink is not None:
-                self._sink.hold()
-            if self._writer is not None:
-                self._writer.close()
-            if self._sink is not None:
-                self._sink.release(partial(declare_int96, paths=set(self._int96)))
-            size = int(self._stream.tell())
-            self._stream.close()
-        return size
+        if self._sink is not None:
+            self._sink.hold()
+        if self._writer is not None:
+            self._writer.close()
+        if self._sink is not None:
+            self._sink.release(partial(declare_int96, paths=set(self._int96)))
 
     def abort(self) -> None:
         self._pending = []
