@@ -10,6 +10,7 @@ from sqlglot import exp
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql.dialect.nodes import Parts, Verbatim, span
 from paimon_sql.sql.edits import Edit, apply
+from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.text.names import parts_in
 
 TableName = tuple[str, ...]
@@ -131,6 +132,11 @@ class Reading:
     def part(self, start: int, end: int) -> str:
         """``source[start:end]`` in Spark's grammar."""
         return apply(self.source, self.edits, start, end)
+
+    def error(self, problem: str, node: exp.Expr, remedy: str | None = None) -> SqlSyntaxError:
+        """An error at a node."""
+        start, end = span(node)
+        return SqlSyntaxError(problem, text=self.source, start=start, end=end, remedy=remedy)
 
     def table(self, node: exp.Expr) -> TableName | None:
         """The full name of a Paimon table; None if it is another catalog's."""

@@ -157,7 +157,7 @@ class _Draft:
 
     def result(self) -> Rewritten:
         """The rewritten text."""
-        knows_all = bool(self.carried) and all(c.spark_parses for c in self.carried)
+        knows_all = bool(self.carried) and all(c.statement.SPARK_PARSES for c in self.carried)
         return Rewritten(
             apply(self.text, self.edits) if self.edits else self.text,
             tuple(c.statement for c in self.carried),

@@ -128,6 +128,22 @@ class TokenNavigator(SparkParser):
         close = self._closing(self._index)
         return (self._index + 1, close) if close > self._index else None
 
+    def enter(self) -> int | None:
+        """Move into the next bracket; returns the index of its closing one, None if no bracket is next."""
+        inside = self.bracket()
+        self._advance(inside is not None)
+        return None if inside is None else inside[1]
+
+    def leave(self, close: int, problem: str, remedy: str | None = None) -> None:
+        """Move past the closing bracket that `enter` has found.
+
+        Raises:
+            RefusedError: ``problem``, if something is before it.
+        """
+        if self._index != close:
+            raise self.refusal(problem, remedy=remedy)
+        self._advance()
+
     def elements(self, inside: tuple[int, int]) -> list[list[Token]]:
         """The tokens of each element between the commas of a `bracket`."""
         found: list[list[Token]] = [[]] if inside[0] < inside[1] else []

@@ -296,14 +296,13 @@ class PaimonParser(ColumnParser):
 
     def names_in_brackets(self) -> Names | None:
         """Parse names in brackets, separated by commas; None if no bracket is next."""
-        first, inside = self._curr, self.bracket()
-        if inside is None:
+        first, close = self._curr, self.enter()
+        if close is None:
             return None
-        if inside[0] == inside[1]:
+        if self._index == close:
             raise self.refusal("The column list is empty", first)
-        self._advance()
         names = self.name_list()
-        if names is None or self._index != inside[1]:
+        if names is None or self._index != close:
             raise self.refusal("A column list can contain only names")
         self._advance()
         return self.placed(names, first)

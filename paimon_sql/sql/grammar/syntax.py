@@ -16,16 +16,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from sqlglot import exp
+from sqlglot.generator import Generator
+
+from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.errors import RefusedError
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.generator import Generator
-
-    from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.grammar.slots import SLOTS
 
 Found = dict[str, object]
 """The parsed values of a statement by the names of its slots and flags."""
@@ -117,8 +114,8 @@ class Named(Part):
 class SlotPart(Part):
     """A slot, recorded under its name."""
 
-    def __init__(self, name: str, slot: Slot) -> None:
-        self.name, self.slot = name, slot
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind, self.slot = name, kind, SLOTS[kind]
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         node = self.slot.parse(parser)
@@ -132,7 +129,7 @@ class SlotPart(Part):
         return None if value is None else self.slot.sql(generator, value)
 
     def usage(self) -> str:
-        return self.slot.usage(self.name)
+        return self.slot.example.format(self.name)
 
     def missing(self) -> str:
         return self.slot.what.format(self.name)
@@ -260,7 +257,7 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
             continue
         flush_words()
         if piece["slot"]:
-            parts.append(SlotPart(piece["slot"], SLOTS[piece["kind"] or piece["slot"]]))
+            parts.append(SlotPart(piece["slot"], piece["kind"] or piece["slot"]))
         elif piece["flag"]:
             parts.append(Named(piece["flag"], [" ".join(words.split()) for words in piece["words"].split("|")]))
         elif piece[0] == "!":

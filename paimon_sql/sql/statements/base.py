@@ -53,8 +53,9 @@ def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None)
 
 
 def _carried(cls: type[Statement], node: exp.Expr, reading: Reading) -> Carried | None:
-    statement = cls.of(node, reading)
-    return None if statement is None else Carried(statement, spark_parses=cls.SPARK_PARSES)
+    plain = cls.plain_edits(node, reading)
+    statement = cls.of(node, reading.with_edits(plain))
+    return None if statement is None else Carried(statement, plain)
 
 
 def _first_words(line: str) -> tuple[str, ...]:
@@ -95,12 +96,10 @@ class Carried:
 
     Attributes:
         statement: the statement that Python executes.
-        spark_parses: whether Spark's parser knows the statement and can find errors inside it.
-        plain: the edits that its parser needs for that, besides those of queries; they replace edits that they overlap.
+        plain: the edits that Spark's parser needs, besides those of queries; they replace edits that they overlap.
     """
 
     statement: Statement
-    spark_parses: bool = False
     plain: list[Edit] = field(default_factory=list)
 
 

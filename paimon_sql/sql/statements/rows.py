@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -17,7 +17,6 @@ from paimon_sql.sql.text.names import quote_name
 Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
 
 
-@dataclass(frozen=True)
 class Assignment(Node):
     """``column = value``: the column's parts, and an expression or ``DEFAULT``."""
 
@@ -25,7 +24,6 @@ class Assignment(Node):
     value: str
 
 
-@dataclass(frozen=True)
 class DeleteFrom(RowChange):
     """DELETE FROM; all rows without ``where``. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
 
@@ -35,7 +33,6 @@ class DeleteFrom(RowChange):
     options: Options = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class Update(RowChange):
     """UPDATE .. SET; all rows without ``where``."""
 
@@ -46,7 +43,6 @@ class Update(RowChange):
     options: Options = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class MergeClause(Node):
     """One WHEN clause of a MERGE.
 
@@ -63,7 +59,6 @@ class MergeClause(Node):
     assignments: tuple[Assignment, ...] = ()
 
 
-@dataclass(frozen=True)
 class MergeInto(RowChange):
     """MERGE INTO; for each row, the first clause whose condition holds is applied.
 
@@ -93,7 +88,7 @@ def delete_from(node: exp.Delete, reading: Reading) -> Outcome | None:
         return None
     where = _where(node, reading)
     statement = DeleteFrom(target.table, target.alias, where, _ctes(node, reading), target.options)
-    return Carried(statement, spark_parses=True, plain=target.plain)
+    return Carried(statement, target.plain)
 
 
 @rewrites(exp.Update)
@@ -107,7 +102,7 @@ def update(node: exp.Update, reading: Reading) -> Outcome | None:
         return None
     where = _where(node, reading)
     statement = Update(target.table, changes, target.alias, where, _ctes(node, reading), target.options)
-    return Carried(statement, spark_parses=True, plain=target.plain)
+    return Carried(statement, target.plain)
 
 
 @rewrites(exp.Merge)
@@ -133,7 +128,7 @@ def merge_into(node: exp.Merge, reading: Reading) -> Outcome | None:
         _ctes(node, reading),
         target.options,
     )
-    return Carried(statement, spark_parses=True, plain=target.plain + source.plain)
+    return Carried(statement, target.plain + source.plain)
 
 
 class _Target:
