@@ -20,8 +20,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.records import Record
 from paimon_sql.sql.context import Reading, TableName
 from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.grammar.slots import Slot
-from paimon_sql.sql.grammar.syntax import Series
+from paimon_sql.sql.grammar import Series, Slot
 from paimon_sql.sql.text.names import name_sql, quote_name
 
 Options = Mapping[str, str]
@@ -81,6 +80,14 @@ class RowChange(OfTable):
 
     SPARK_PARSES = True
     text: str = field(default="", compare=False, kw_only=True)
+
+
+class ExplainChange(Statement):
+    """EXPLAIN of a statement that changes rows; ``mode`` is Spark's, in lower case."""
+
+    SPARK_PARSES = True
+    statement: RowChange
+    mode: str = "simple"
 
 
 INTERNAL_PROCEDURE = "__execute"

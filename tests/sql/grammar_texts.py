@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from paimon_sql.sql.grammar.syntax import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
+from paimon_sql.sql.grammar import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
 
 Texts = SearchStrategy[str]
 

@@ -137,10 +137,10 @@ STATEMENTS: list[tuple[str, Statement]] = [
             "SKIP_FILE",
         ),
     ),
-    ("COPY INTO '/p' FROM t$ro FILE_FORMAT = (TYPE = CSV)", s.CopyIntoLocation("/p", "`t$ro`", CSV, False)),
+    ("COPY INTO '/p' FROM t$ro FILE_FORMAT = (TYPE = CSV)", s.CopyIntoLocation("/p", "`t$ro`", False, CSV)),
     (
         "COPY INTO '/p' FROM (SELECT (1)) FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE",
-        s.CopyIntoLocation("/p", "SELECT (1)", CSV, True, True),
+        s.CopyIntoLocation("/p", "SELECT (1)", True, CSV, True),
     ),
     (
         "COPY INTO t FROM \"/p\" FILE_FORMAT = (TYPE = json, multi_line = true, NULL_IF = 'it''s', COMPRESSION = None)"
@@ -155,7 +155,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     (
         "COPY INTO '/p' FROM (VALUES (1)) FILE_FORMAT = (TYPE = CSV, FIELD_DELIMITER = '\\t', QUOTE = '')",
-        s.CopyIntoLocation("/p", "VALUES (1)", {"TYPE": "CSV", "FIELD_DELIMITER": "\t", "QUOTE": ""}, True, False),
+        s.CopyIntoLocation("/p", "VALUES (1)", True, {"TYPE": "CSV", "FIELD_DELIMITER": "\t", "QUOTE": ""}, False),
     ),
 ]
 """Statements of ours: the text and what it is read into."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlglot import exp
@@ -14,7 +14,7 @@ from paimon_sql.sql.carried_statements import OfTable, Statement
 from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot, name_in
+from paimon_sql.sql.grammar import READS, SLOTS, Slot, name_in
 from paimon_sql.sql.statements.base import declared
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
@@ -83,7 +83,7 @@ class _FileFormat:
         if "TYPE" not in found:
             raise parser.refusal("FILE_FORMAT needs TYPE", at, _REMEDY)
         self._check(parser, found)
-        parser.advance_into()
+        parser.step()
         return Names(expressions=list(found.values()))
 
     def _value(self, parser: PaimonParser, key: str) -> exp.Expr:
@@ -93,7 +93,7 @@ class _FileFormat:
         while parser.index < close:
             values.append(self._single(parser, key))
             self._end_value(parser, close)
-        parser.advance_into()
+        parser.step()
         return parser.placed(exp.Tuple(expressions=values), first)
 
     def _end_value(self, parser: PaimonParser, close: int) -> None:
@@ -234,8 +234,8 @@ class CopyIntoLocation(Statement):
 
     path: str
     source: str
-    file_format: Mapping[str, Value]
     is_query: bool = False
+    file_format: Mapping[str, Value] = field(default_factory=dict)
     overwrite: bool = False
 
     def completed(self, node: exp.Expr, reading: Reading) -> Statement:

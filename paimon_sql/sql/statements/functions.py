@@ -8,7 +8,7 @@ from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar import SLOTS, Slot
 from paimon_sql.sql.statements.base import declared
 
 _CLASSES = ("JAVA", "SCALA")

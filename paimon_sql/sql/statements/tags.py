@@ -9,7 +9,7 @@ from sqlglot import exp
 from paimon_sql.sql.carried_statements import OfTable
 from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar import SLOTS, Slot
 from paimon_sql.sql.statements.base import declared
 
 _UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "min"}

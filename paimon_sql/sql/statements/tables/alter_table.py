@@ -63,10 +63,10 @@ class ModifyColumns(OfTable):
 def read_alter_table(parser: PaimonParser) -> AlterTable | None:
     """Parse ALTER TABLE in Flink's form; deep parsing makes the same tree of Spark's form."""
     parser.accept("ALTER", "TABLE")
-    table, verb, word = parser.table_name(), parser.token, parser.word
+    table, verb, word = parser.table_name(), parser.token, parser.word()
     if table is None or word not in _VERBS:
         return None
-    parser.advance_into()
+    parser.step()
     has_sparks_word = not parser.shallow and parser.accept(_VERBS[word])
     wrapped = parser.sees("(")
     is_column = parser.is_name() and (has_sparks_word or not parser.sees(_NOT_A_COLUMN))
@@ -129,19 +129,14 @@ def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
     columns = columns_of(schema, reading.source, False)
     if verb == "ADD" and all(c.is_exact for c in columns):
         return [word, *(edit for column in columns for edit in column.edits)]
-    changes = tuple(_change(column, node, reading) for column in columns)
+    changes = tuple(_change(column, reading) for column in columns)
     return Carried(AddColumns(table, changes) if verb == "ADD" else ModifyColumns(table, changes))
 
 
-def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
+def _change(column: Column, reading: Reading) -> ColumnChange:
     if column.type is None:
-        definition = next(d for d in node.args["columns"].expressions if d.name == column.name)
-        raise reading.error(f"The type of column '{column.name}' is not supported.", _type_of(definition))
+        kinds = (column.node.args.get("kind"), *column.node.constraints)
+        at = next((kind for kind in kinds if kind is not None and "start" in kind.meta), column.node)
+        raise reading.error(f"The type of column '{column.name}' is not supported.", at)
     position, after = column.position or (None, None)
     return ColumnChange(column.name, type_text(column.type), column.comment, position, after)
-
-
-def _type_of(definition: exp.ColumnDef) -> exp.Expr:
-    """The node of a column's type; the whole definition without one."""
-    kinds = (definition.args.get("kind"), *definition.constraints)
-    return next((kind for kind in kinds if kind is not None and "start" in kind.meta), definition)

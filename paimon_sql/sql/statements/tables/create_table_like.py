@@ -10,7 +10,7 @@ from paimon_sql.sql.carried_statements import OfTable, Options, Statement
 from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Names
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.grammar.slots import SLOTS, Slot, each_name
+from paimon_sql.sql.grammar import SLOTS, Slot, each_name
 from paimon_sql.sql.statements.base import declared
 
 _PAIMON = "PAIMON"
@@ -29,10 +29,8 @@ def _features(parser: PaimonParser) -> Names | None:
         return None
     found: list[exp.Expr] = []
     while parser.sees(_FEATURE) and parser.index + 1 < close:
-        verb = parser.word
-        parser.advance_into()
-        found.append(exp.Var(this=f"{verb} {parser.word}"))
-        parser.advance_into()
+        found.append(exp.Var(this=f"{parser.word()} {parser.word(1)}"))
+        parser.move_to(parser.index + 2)
     parser.leave(close, "Expected EXCLUDING, INCLUDING or OVERWRITING and a feature")
     return Names(expressions=found)
 

@@ -15,7 +15,7 @@ from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Names, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit, blanked
-from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot
+from paimon_sql.sql.grammar import READS, SLOTS, Slot
 from paimon_sql.sql.statements.base import declared
 
 Unit = Literal["SECOND", "MINUTE", "HOUR", "DAY"]
@@ -65,7 +65,7 @@ def _freshness(parser: PaimonParser) -> exp.Interval:
     unit = parser.token.text.upper().removesuffix("S") if parser.token else ""
     if unit not in _UNITS:
         raise parser.refusal("FRESHNESS needs a unit", remedy=_FRESHNESS)
-    parser.advance_into()
+    parser.step()
     return exp.Interval(this=exp.Literal.string(number.name.strip()), unit=exp.Var(this=unit))
 
 
@@ -182,7 +182,7 @@ class CreateMaterializedTable(_WithQuery):
 
 @declared("ALTER MATERIALIZED TABLE {table:new_table} AS! {query:defining}")
 class ChangeMaterializedQuery(_WithQuery):
-    """ALTER MATERIALIZED TABLE .. AS."""
+    """ALTER MATERIALIZED TABLE .. AS; the query as in `CreateMaterializedTable`."""
 
 
 @declared("ALTER MATERIALIZED TABLE {table:new_table} SUSPEND!")
@@ -232,7 +232,7 @@ class ShowCreateMaterializedTable(OfTable):
 @reads("CREATE", "OR", "REPLACE", "MATERIALIZED", "TABLE")
 def replaced(parser: PaimonParser) -> None:
     """Refuse to replace a materialized table."""
-    parser.advance_into()
+    parser.step()
     remedy = "Write CREATE OR ALTER, or DROP it first."
     raise parser.refusal("A materialized table cannot be replaced", remedy=remedy)
 

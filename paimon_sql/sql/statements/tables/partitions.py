@@ -10,7 +10,7 @@ from paimon_sql.sql.carried_statements import OfTable, Statement
 from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.nodes import Names
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar import SLOTS, Slot
 from paimon_sql.sql.statements.base import declared
 
 PartitionSpec = tuple[tuple[str, str | None], ...]
@@ -37,7 +37,7 @@ def _spec(parser: PaimonParser) -> Names | None:
         if name is None or (parser.index < close and not parser.accept(",")):
             return None
         found.append(exp.EQ(this=name, expression=value) if value is not None else name)
-    parser.advance_into()
+    parser.step()
     return Names(expressions=found) if found else None
 
 
