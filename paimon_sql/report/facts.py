@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -231,39 +230,23 @@ def history_of(table: Table, live_bytes: int) -> list[Commit]:
     for snapshot, change in zip(reversed(snapshots), reversed(changes), strict=True):
         if change is None:
             break  # it expired concurrently, with all older ones
-        found.append(
-            Commit(
-                snapshot.id,
-                wall_clock(snapshot.time_millis),
-                snapshot.commit_kind.value,
-                snapshot.total_record_count,
-                *change,
-                live_bytes,
-            )
-        )
-        live_bytes -= change.added_bytes - change.removed_bytes
+        time, kind = wall_clock(snapshot.time_millis), snapshot.commit_kind.value
+        commit = Commit(snapshot.id, time, kind, snapshot.total_record_count, *change, live_bytes)
+        found.append(commit)
+        live_bytes -= commit.added_bytes - commit.removed_bytes
     return found[::-1]
 
 
-class _Change(NamedTuple):
-    added_files: int = 0
-    added_bytes: int = 0
-    removed_files: int = 0
-    removed_bytes: int = 0
-
-
-def _change(table: Table, snapshot: Snapshot) -> _Change | None:
+def _change(table: Table, snapshot: Snapshot) -> tuple[int, int, int, int] | None:
+    """The number and the size of the data files that a snapshot added, and of those that it deleted."""
     try:
         metas = table.manifests.read_list(snapshot.delta_manifest_list)
         entries = [table.manifests.read(m.file_name).select(["kind", "file_size"]) for m in metas]
     except (MissingFileError, CorruptFileError):
         return None
-    if not entries:
-        return _Change()
-    return _Change(*_count(entries, FileKind.ADD), *_count(entries, FileKind.DELETE))
+    return (*_count(entries, FileKind.ADD), *_count(entries, FileKind.DELETE))
 
 
 def _count(entries: Sequence[pa.Table], kind: FileKind) -> tuple[int, int]:
-    joined = pa.concat_tables(entries)
-    sizes = joined.filter(pc.equal(joined["kind"], int(kind)))["file_size"]
-    return len(sizes), pc.sum(sizes).as_py() or 0
+    sizes = [each.filter(pc.equal(each["kind"], int(kind)))["file_size"] for each in entries]
+    return sum(map(len, sizes)), sum(pc.sum(each).as_py() or 0 for each in sizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -19,20 +18,14 @@ _WIDE, _NARROW, _IMAGE = 6.1, 3.6, 8.0
 _NEWEST = 50
 
 
-@dataclass(frozen=True)
-class _RenderedChart:
-    name: str
-    title: str
-    about: str
-    remark: str | None
-    wide: Markup
-    narrow: Markup
-
-
 def html_of(facts: Facts) -> str:
     """Render the page; it follows the light or dark theme and the width of the window, and loads nothing."""
     with drawing(THEMED):
-        charts = [_render(chart, facts) for chart in CHARTS if chart.applies(facts)]
+        charts = [
+            (chart, chart.remark(facts), *(_svg(chart, facts, width) for width in (_WIDE, _NARROW)))
+            for chart in CHARTS
+            if chart.applies(facts)
+        ]
     return _template().render(
         facts=facts,
         kind=_kind(facts),
@@ -64,9 +57,8 @@ def _template() -> jinja2.Template:
     return environment.from_string(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
 
 
-def _render(chart: Chart, facts: Facts) -> _RenderedChart:
-    wide, narrow = (Markup(as_svg(chart.draw(facts, THEMED, width), chart.title)) for width in (_WIDE, _NARROW))
-    return _RenderedChart(chart.name, chart.title, chart.about, chart.remark(facts), wide, narrow)
+def _svg(chart: Chart, facts: Facts, width: float) -> Markup:
+    return Markup(as_svg(chart.draw(facts, THEMED, width), chart.title))
 
 
 def _kind(facts: Facts) -> str:

@@ -17,32 +17,21 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-LIGHT = {
-    "ink": "#1d2733",
-    "quiet": "#5b6775",
-    "line": "#d9dee5",
-    "paper": "#ffffff",
-    "one": "#2a6fbb",
-    "two": "#d9822b",
-    "three": "#2f9e77",
-    "four": "#8e5bb5",
-    "five": "#c44e63",
-    "six": "#8a8f98",
+_COLOURS = {
+    "ink": ("#1d2733", "#e8ecf1"),
+    "quiet": ("#5b6775", "#9aa6b4"),
+    "line": ("#d9dee5", "#36404d"),
+    "paper": ("#ffffff", "#171c23"),
+    "one": ("#2a6fbb", "#6aa9ee"),
+    "two": ("#d9822b", "#f0a65a"),
+    "three": ("#2f9e77", "#5cc9a0"),
+    "four": ("#8e5bb5", "#bd92e0"),
+    "five": ("#c44e63", "#ec8799"),
+    "six": ("#8a8f98", "#8f98a5"),
 }
-"""The colours of the light theme, by role."""
-DARK = {
-    "ink": "#e8ecf1",
-    "quiet": "#9aa6b4",
-    "line": "#36404d",
-    "paper": "#171c23",
-    "one": "#6aa9ee",
-    "two": "#f0a65a",
-    "three": "#5cc9a0",
-    "four": "#bd92e0",
-    "five": "#ec8799",
-    "six": "#8f98a5",
-}
-"""The colours of the dark theme, by role."""
+"""The colours of the light and of the dark theme, by role."""
+LIGHT = {role: light for role, (light, _) in _COLOURS.items()}
+DARK = {role: dark for role, (_, dark) in _COLOURS.items()}
 _FONT = "DejaVu Sans"
 SERIES = ("one", "two", "three", "four", "five", "six")
 """The roles of series, in order."""

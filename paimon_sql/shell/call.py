@@ -25,7 +25,8 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import run_periodically
 
 _CATALOG = "paimon"
-HELP = ("-h", "--help")
+HELP = frozenset(["-h", "--help"])
+"""The arguments of a call that ask for help."""
 
 
 def call_procedure(
@@ -56,17 +57,17 @@ def call_procedure(
     show(answer, form)
 
 
-def wants_help(words: Sequence[str]) -> bool:
-    """Whether the arguments of a call ask for help."""
-    return any(word in HELP for word in words)
+def help_text(name: str | None) -> str:
+    """The usage of a procedure; without one, the list of procedures.
 
-
-def help_text(procedure: Procedure | None) -> str:
-    """The usage of a procedure; without one, the list of procedures."""
-    if procedure is None:
+    Raises:
+        NotFoundError: there is no such procedure.
+    """
+    if name is None:
         width = max(map(len, procedures()))
-        lines = [f"  {name.ljust(width)}  {p.summary}" for name, p in procedures().items()]
+        lines = [f"  {each.ljust(width)}  {p.summary}" for each, p in procedures().items()]
         return "\n".join(["Usage: paimon-sql call PROCEDURE [--ARGUMENT VALUE]...", "", *lines])
+    procedure = find_procedure(name)
     lines = [f"Usage: paimon-sql call {procedure.name} [--ARGUMENT VALUE]...", "", procedure.summary, ""]
     for a in procedure.arguments:
         lines.append(f"  --{a.name} {a.type.as_nullable().sql()}{' (required)' if a.required else ''}")
@@ -143,7 +144,7 @@ def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
     plain = _plain(name).removeprefix("sys.")
     procedure = find_procedure(PROCEDURES.get(plain, plain))
     database: str | None = None
-    values: dict[str, list[str]] = {}
+    values: dict[Argument, list[str]] = {}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -160,13 +161,13 @@ def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
             else:
                 raise InvalidInputError(f"{word} needs a value.", remedy=f"Write {word} VALUE.")
         if argument is not None:
-            values.setdefault(argument.name, []).append(text)
+            values.setdefault(argument, []).append(text)
         elif _plain(spelled) == "database":
             database = text
         else:
             names = ", ".join(f"--{a.name}" for a in procedure.arguments)
             raise InvalidInputError(f"{procedure.name} has no argument --{spelled}.", remedy=f"It takes {names}.")
-    named = {name: _value(_find(procedure, name), parts) for name, parts in values.items()}
+    named = {argument.name: _value(argument, parts) for argument, parts in values.items()}
     return ParsedCall(procedure, bind_arguments(procedure, (), named), database)
 
 
@@ -184,8 +185,7 @@ def _find(procedure: Procedure, spelled: str) -> Argument | None:
     return next((known[c] for c in candidates if c in known), None)
 
 
-def _value(argument: Argument | None, parts: Sequence[str]) -> object:
-    assert argument is not None
+def _value(argument: Argument, parts: Sequence[str]) -> object:
     separator = _SEPARATORS.get(argument.name)
     if len(parts) > 1 and separator is None:
         raise InvalidInputError(f"--{argument.name} was specified twice.", remedy="Leave one of them out.")

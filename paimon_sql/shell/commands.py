@@ -26,16 +26,14 @@ _EXAMPLES = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command; ``run`` takes the text after the name, and returns whether it succeeded."""
+    """A command; its name is the first word of the usage.
+
+    ``run`` takes the text after the name, and returns False if a statement failed.
+    """
 
     usage: str
     meaning: str
-    run: Callable[[Runner, str], bool]
-
-    @property
-    def name(self) -> str:
-        """The first word of the usage."""
-        return self.usage.split()[0]
+    run: Callable[[Runner, str], bool | None]
 
 
 def run_command(runner: Runner, text: str) -> bool:
@@ -47,24 +45,24 @@ def run_command(runner: Runner, text: str) -> bool:
     try:
         if text.startswith("!"):
             runner.out.file.flush()
-            return _shell(text[1:])
+            _shell(text[1:])
+            return True
         name, _, rest = text.strip().partition(" ")
         command = COMMANDS.get(name.lower())
         if command is None:
             raise InvalidInputError(f"Unknown command {name}.", remedy="Type help to list the commands.")
-        return command.run(runner, rest.strip())
+        return command.run(runner, rest.strip()) is not False
     except InvalidInputError as error:
         runner.fail(error)
         return False
 
 
-def _shell(command: str) -> bool:
+def _shell(command: str) -> None:
     if status := subprocess.run(command, shell=True, check=False).returncode:
         raise InvalidInputError(f"The command exited with status {status}: {command.strip()}")
-    return True
 
 
-def _help(runner: Runner, _: str) -> bool:
+def _help(runner: Runner, _: str) -> None:
     grid = Table.grid(padding=(0, 3))
     for usage, meaning in _EXAMPLES:
         grid.add_row(Text(usage), Text(meaning, style="dim"))
@@ -77,16 +75,14 @@ def _help(runner: Runner, _: str) -> bool:
         grid.add_row(Text(f"  {name}"), Text(form.summary, style="dim"))
     runner.out.print("Statements end with ';' and may span several lines. Commands take one line and need no ';'.")
     runner.out.print(grid)
-    return True
 
 
-def _quit(runner: Runner, _: str) -> bool:
+def _quit(runner: Runner, _: str) -> None:
     raise ExitShell
 
 
-def _clear(runner: Runner, _: str) -> bool:
+def _clear(runner: Runner, _: str) -> None:
     runner.out.clear()
-    return True
 
 
 def _source(runner: Runner, argument: str) -> bool:
@@ -101,26 +97,23 @@ def _source(runner: Runner, argument: str) -> bool:
         runner.sources.pop()
 
 
-def _format(runner: Runner, argument: str) -> bool:
+def _format(runner: Runner, argument: str) -> None:
     if argument not in formats():
         problem = f"'{argument}' is not an output format." if argument else "No output format given."
         raise InvalidInputError(problem, remedy=f"Use {', '.join(formats())}.")
     runner.settings.format = argument
-    return True
 
 
-def _timing(runner: Runner, argument: str) -> bool:
+def _timing(runner: Runner, argument: str) -> None:
     if argument.lower() not in ("on", "off"):
         raise InvalidInputError(".timing takes on or off.")
     runner.settings.timing = argument.lower() == "on"
-    return True
 
 
-def _limit(runner: Runner, argument: str) -> bool:
+def _limit(runner: Runner, argument: str) -> None:
     if not argument.isdecimal():
         raise InvalidInputError(".limit takes a number of rows, 0 for all.")
     runner.settings.limit = int(argument) or None
-    return True
 
 
 def _tables(runner: Runner, argument: str) -> bool:
@@ -128,10 +121,9 @@ def _tables(runner: Runner, argument: str) -> bool:
     return runner.run([Piece("statement", statement, 1, len(statement), complete=True)])
 
 
-def _error(runner: Runner, _: str) -> bool:
+def _error(runner: Runner, _: str) -> None:
     problem = runner.last_problem
     runner.report.note(problem.details or problem.message if problem else "No error occurred yet.")
-    return True
 
 
 def _word(argument: str, usage: str) -> str:
@@ -146,7 +138,7 @@ def _word(argument: str, usage: str) -> str:
 
 _QUIT = Command("quit", "exit the shell, as do exit and Ctrl-D", _quit)
 COMMANDS: dict[str, Command] = {
-    command.name: command
+    command.usage.split()[0]: command
     for command in (
         Command("help", "show this help", _help),
         _QUIT,

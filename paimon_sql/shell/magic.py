@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from paimon_sql.errors import InvalidInputError, PaimonError, SetupError
-from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.engine import Engine, Interrupted, Waiting
 from paimon_sql.shell.engine.errors import Problem, describe
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.engine.result import execute
@@ -36,16 +36,10 @@ class _Shell(Protocol):
     def register_magic_function(self, function: Callable[..., None], kind: str, name: str) -> None: ...
 
 
-class _Display(Protocol):
-    """The module ``IPython.display``."""
-
-    HTML: Callable[[str], object]
-    display: Callable[[object], None]
-
-
 def load(shell: _Shell) -> None:
     """Register the magic in IPython's shell."""
-    magic = SqlMagic(shell, importlib.import_module("IPython.display"))
+    display = importlib.import_module("IPython.display")
+    magic = SqlMagic(shell, lambda html: display.display(display.HTML(html)))
     for kind in ("line", "cell"):
         shell.register_magic_function(magic, kind, "sql")
 
@@ -71,12 +65,11 @@ class SqlMagic:
 
     Args:
         shell: IPython's shell.
-        display: the module ``IPython.display``.
+        show: displays HTML below the cell.
     """
 
-    def __init__(self, shell: _Shell, display: _Display) -> None:
-        self._shell = shell
-        self._display = display
+    def __init__(self, shell: _Shell, show: Callable[[str], None]) -> None:
+        self._shell, self._show_html = shell, show
         self._engine: Engine | None = None
 
     def __call__(self, line: str, cell: str | None = None) -> None:
@@ -114,7 +107,7 @@ class SqlMagic:
     def _show(self, engine: Engine, piece: Piece, limit: int) -> None:
         since = time.perf_counter()
         try:
-            result = engine.run(lambda session: execute(session, piece.text, "text", limit), _SilentWaiting())
+            result = engine.run(lambda session: execute(session, piece.text, "text", limit), Waiting())
             rows = list(chain.from_iterable(iter(result.fetch, [])))
         except Interrupted as interrupted:
             raise KeyboardInterrupt from interrupted
@@ -133,17 +126,7 @@ class SqlMagic:
         self._put(f"{more} ({seconds:.2f} s)", table.getvalue())
 
     def _put(self, caption: str, table: str = "") -> None:
-        self._display.display(self._display.HTML(f'{table}<p style="opacity: 0.6">{escape(caption)}</p>'))
-
-
-class _SilentWaiting:
-    """Shows nothing: progress bars have a thread of their own."""
-
-    def tick(self, session: SparkSession | None) -> None:
-        pass
-
-    def stopping(self) -> None:
-        pass
+        self._show_html(f'{table}<p style="opacity: 0.6">{escape(caption)}</p>')
 
 
 def _console(file: io.StringIO) -> Console:

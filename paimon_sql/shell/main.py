@@ -6,11 +6,11 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import pyspark
 import typer
@@ -20,25 +20,27 @@ from typer.models import OptionInfo
 import paimon_sql
 from paimon_sql.catalog.registry import normalized_warehouse
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures import find_procedure
-from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
+from paimon_sql.shell.call import HELP, call_procedure, help_text
 from paimon_sql.shell.commands import run_command
 from paimon_sql.shell.engine.engine import Engine, Interrupted
 from paimon_sql.shell.engine.errors import describe
 from paimon_sql.shell.engine.report import Report, show_commits
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.pieces import Source, from_file, from_stream, split, text_of
-from paimon_sql.shell.prompt.prompt import Prompt
+from paimon_sql.shell.pieces import Piece, Source, from_file, from_stream, split, text_of
+from paimon_sql.shell.prompt import Prompt
 from paimon_sql.shell.runner import ExitShell, Runner, Settings
 from paimon_sql.shell.setup import Setup, address, serve
-from paimon_sql.shell.translate import FORMAT, TRANSLATIONS, Translation, UntranslatedError, translated
 from paimon_sql.spark.session.connect import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX
+from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.translate import as_flink, as_spark, format_sql
 
 FAILED = 1
 INTERRUPTED = 128 + signal.SIGINT
 PIPE_CLOSED = 128 + signal.SIGPIPE
 _UNBOUNDED_WIDTH = 1_000_000
+_TRANSLATIONS: dict[str, Callable[[str], str]] = {"spark": as_spark, "flink": as_flink}
+"""Translations by the name of the target dialect."""
 
 app = typer.Typer(
     name="paimon-sql",
@@ -88,72 +90,53 @@ def _show_version(wanted: bool) -> None:
 _Repeated = list[str] | None
 
 
-def _pairs_option(*names: str, about: str, metavar: str = "KEY=VALUE") -> OptionInfo:
-    """An option with pairs of a name and a value; it may be repeated."""
-    info: OptionInfo = typer.Option(*names, metavar=metavar, callback=_check_pairs, help=f"{about}; repeatable.")
+def _option(names: str, metavar: str | None, about: str, **settings: object) -> OptionInfo:
+    """An option of these names, separated by blanks."""
+    info: OptionInfo = typer.Option(*names.split(), metavar=metavar, help=about, **settings)  # type: ignore[arg-type]
     return info
 
 
-_Warehouse = Annotated[
-    str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The directory or URI of the warehouse.")
-]
-_CatalogOptions = Annotated[_Repeated, _pairs_option("--catalog-option", about="An option of the catalog 'paimon'")]
-_Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.  [default: local[*]]")]
+def _pairs_option(names: str, about: str, metavar: str = "KEY=VALUE") -> OptionInfo:
+    """An option with pairs of a name and a value; it may be repeated."""
+    return _option(names, metavar, f"{about}; repeatable.", callback=_check_pairs)
+
+
+_WAREHOUSE = "The directory or URI of the warehouse."
+_Warehouse = Annotated[str | None, _option("-w --warehouse", "PATH", _WAREHOUSE)]
+_CatalogOptions = Annotated[_Repeated, _pairs_option("--catalog-option", "An option of the catalog 'paimon'")]
+_Master = Annotated[str | None, _option("--master", "URL", "Spark's master.  [default: local[*]]")]
+_Silent = Annotated[bool, _option("-S --silent", None, "Print only errors.")]
+_FORMATS = f"Output format: {', '.join(formats())}."
+_TIMING = "Print row counts and times.  [default: at the prompt]"
 
 
 @app.callback(invoke_without_command=True)
 def sql(
     context: typer.Context,
-    execute: Annotated[
-        _Repeated,
-        typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and exit; repeatable."),
-    ] = None,
+    execute: Annotated[_Repeated, _option("-e --execute", "SQL", "Run these statements and exit; repeatable.")] = None,
     file: Annotated[
-        _Repeated,
-        typer.Option("-f", "--file", metavar="FILE", help="Run a file and exit, - for standard input; repeatable."),
+        _Repeated, _option("-f --file", "FILE", "Run a file and exit, - for standard input; repeatable.")
     ] = None,
-    init: Annotated[
-        _Repeated, typer.Option("-i", "--init", metavar="FILE", help="Run a file before everything else; repeatable.")
-    ] = None,
-    warehouse: Annotated[
-        str | None,
-        typer.Option(
-            "-w", "--warehouse", metavar="PATH", help="The directory or URI of the warehouse.  [default: ./warehouse]"
-        ),
-    ] = None,
-    database: Annotated[
-        str | None, typer.Option("--database", metavar="DB", help="The current database: db or catalog.db.")
-    ] = None,
+    init: Annotated[_Repeated, _option("-i --init", "FILE", "Run a file before everything else; repeatable.")] = None,
+    warehouse: Annotated[str | None, _option("-w --warehouse", "PATH", f"{_WAREHOUSE}  [default: ./warehouse]")] = None,
+    database: Annotated[str | None, _option("--database", "DB", "The current database: db or catalog.db.")] = None,
     catalog_option: _CatalogOptions = None,
-    conf: Annotated[_Repeated, _pairs_option("-c", "--conf", about="A setting of Spark")] = None,
+    conf: Annotated[_Repeated, _pairs_option("-c --conf", "A setting of Spark")] = None,
     master: _Master = None,
     define: Annotated[
-        _Repeated, _pairs_option("-d", "--define", "--hivevar", metavar="NAME=VALUE", about="The value of ${NAME}")
+        _Repeated, _pairs_option("-d --define --hivevar", "The value of ${NAME}", metavar="NAME=VALUE")
     ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="NAME", callback=_check_format, help=f"Output format: {', '.join(formats())}."
-        ),
-    ] = "table",
-    limit: Annotated[
-        int,
-        typer.Option("--limit", metavar="N", min=0, help="Max rows in human-readable formats; 0 for all."),
-    ] = 1000,
+    output: Annotated[str, _option("--format", "NAME", _FORMATS, callback=_check_format)] = "table",
+    limit: Annotated[int, _option("--limit", "N", "Max rows in human-readable formats; 0 for all.", min=0)] = 1000,
     header: Annotated[bool, typer.Option(help="Print column names.")] = True,
-    timing: Annotated[
-        bool | None,
-        typer.Option(
-            "--timing/--no-timing", help="Print row counts and times.  [default: at the prompt]", show_default=False
-        ),
-    ] = None,
-    keep_going: Annotated[bool, typer.Option("--continue-on-error", help="Continue after a failed statement.")] = False,
-    silent: Annotated[bool, typer.Option("-S", "--silent", help="Print only errors.")] = False,
+    timing: Annotated[bool | None, _option("--timing/--no-timing", None, _TIMING, show_default=False)] = None,
+    keep_going: Annotated[bool, _option("--continue-on-error", None, "Continue after a failed statement.")] = False,
+    silent: _Silent = False,
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Print each statement, each commit, and all details of errors.")
+        bool, _option("-v --verbose", None, "Print each statement, each commit, and all details of errors.")
     ] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the versions and exit.")
+        bool, _option("--version", None, "Print the versions and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Run SQL, if there is no subcommand."""
@@ -186,7 +169,8 @@ def sql(
         raise typer.BadParameter(str(error)) from error
     report = _report(verbose)
     runner = Runner(Engine(setup.start), settings, _standard_output(), report, run_command)
-    raise typer.Exit(_status(runner, lambda: _work(runner, before, sources, setup)))
+    status = _exit_status(lambda: _work(runner, before, sources, setup), runner.fail)
+    raise typer.Exit(FAILED if status == 0 and runner.failures else status)
 
 
 @app.command(
@@ -199,37 +183,26 @@ def call(
     procedure: Annotated[str | None, typer.Argument(metavar="PROCEDURE", help="Its name, such as sys.compact.")] = None,
     warehouse: _Warehouse = None,
     catalog_option: Annotated[
-        _Repeated, _pairs_option("--catalog-option", "--catalog_conf", about="An option of the catalog")
+        _Repeated, _pairs_option("--catalog-option --catalog_conf", "An option of the catalog")
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", callback=_check_format, help="Output format.")
-    ] = None,
-    silent: Annotated[bool, typer.Option("-S", "--silent", help="Print only errors.")] = False,
+    output: Annotated[str | None, _option("--format", "NAME", "Output format.", callback=_check_format)] = None,
+    silent: _Silent = False,
 ) -> None:
     """Run ``paimon-sql call``."""
-    if procedure is not None and procedure not in HELP and not wants_help(context.args):
-        _call(context, procedure, context.args, warehouse, catalog_option, output=output, silent=silent)
-    report = _report()
-
-    def show_help() -> None:
-        typer.echo(help_text(None if procedure is None or procedure in HELP else find_procedure(procedure)))
-
-    raise typer.Exit(_exit_status(show_help, lambda error: report.problem(describe(error))))
+    if procedure is None or not HELP.isdisjoint([procedure, *context.args]):
+        _exit(lambda: typer.echo(help_text(None if procedure in HELP else procedure)), _report().error)
+    _call(context, procedure, context.args, warehouse, catalog_option, output=output, silent=silent)
 
 
 @app.command("report", help="Write an HTML page with charts of a table's state, without Spark.")
 def report_on(
     context: typer.Context,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: t or db.t.")],
-    path: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="The file to write, or a directory for it.")
-    ] = None,
-    images: Annotated[
-        str | None, typer.Option("--images", metavar="DIRECTORY", help="Directory for the charts as PNG.")
-    ] = None,
-    orphans: Annotated[bool, typer.Option("--orphans", help="Search for orphan files.")] = False,
+    path: Annotated[str | None, _option("-o --output", "FILE", "The file to write, or a directory for it.")] = None,
+    images: Annotated[str | None, _option("--images", "DIRECTORY", "Directory for the charts as PNG.")] = None,
+    orphans: Annotated[bool, _option("--orphans", None, "Search for orphan files.")] = False,
     warehouse: _Warehouse = None,
-    catalog_option: Annotated[_Repeated, _pairs_option("--catalog-option", about="An option of the catalog")] = None,
+    catalog_option: Annotated[_Repeated, _pairs_option("--catalog-option", "An option of the catalog")] = None,
 ) -> None:
     """Run ``paimon-sql report``: call the procedure ``report``."""
     given = {"--table": table, "--path": path, "--images": images, "--orphans": "true" if orphans else None}
@@ -241,16 +214,14 @@ def report_on(
 def thriftserver(
     context: typer.Context,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on; 0.0.0.0 for all interfaces.")
+        str, _option("--host", "ADDRESS", "The address to listen on; 0.0.0.0 for all interfaces.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("-p", "--port", metavar="N", min=0, max=65535, help="The port; 0 for any free port.")
-    ] = 10000,
-    http: Annotated[bool, typer.Option("--http", help="Use HTTP instead of the binary protocol.")] = False,
+    port: Annotated[int, _option("-p --port", "N", "The port; 0 for any free port.", min=0, max=65535)] = 10000,
+    http: Annotated[bool, _option("--http", None, "Use HTTP instead of the binary protocol.")] = False,
     warehouse: _Warehouse = None,
     catalog_option: _CatalogOptions = None,
     conf: Annotated[
-        _Repeated, _pairs_option("-c", "--conf", about="A setting of Spark, or of the server: hive.server2.…")
+        _Repeated, _pairs_option("-c --conf", "A setting of Spark, or of the server: hive.server2.…")
     ] = None,
     master: _Master = None,
 ) -> None:
@@ -265,8 +236,7 @@ def thriftserver(
         warehouse=warehouse or before.get("warehouse"),
         conf=_settings_of_spark(settings, catalog, master or before.get("master")),
     )
-    serving = partial(serve, setup, {**address(host, port, http=http), **options}, report)
-    raise typer.Exit(_exit_status(serving, lambda error: report.problem(describe(error))))
+    _exit(partial(serve, setup, {**address(host, port, http=http), **options}, report), report.error)
 
 
 _Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of statements, - for standard input.")]
@@ -275,42 +245,53 @@ _Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of s
 @app.command("transpile", help="Translate statements to the syntax of Spark or Flink, without Spark.")
 def transpile(
     files: _Files,
-    to: Annotated[
-        str, typer.Option("--to", metavar="NAME", help=f"Target dialect: {', '.join(TRANSLATIONS)}.")
-    ] = "spark",
+    to: Annotated[str, _option("--to", "NAME", f"Target dialect: {', '.join(_TRANSLATIONS)}.")] = "spark",
 ) -> None:
     """Run ``paimon-sql transpile``."""
-    if to not in TRANSLATIONS:
-        raise typer.BadParameter(f"'{to}' is not one of {', '.join(TRANSLATIONS)}.", param_hint="--to")
-    _translate(files, TRANSLATIONS[to])
+    if to not in _TRANSLATIONS:
+        raise typer.BadParameter(f"'{to}' is not one of {', '.join(_TRANSLATIONS)}.", param_hint="--to")
+    _translate(files, _TRANSLATIONS[to])
 
 
 @app.command("format", help="Format statements, without Spark; comments are kept.")
 def format_files(
     files: _Files,
-    write: Annotated[bool, typer.Option("--write", help="Change the files instead of printing them.")] = False,
+    write: Annotated[bool, _option("--write", None, "Change the files instead of printing them.")] = False,
 ) -> None:
     """Run ``paimon-sql format``."""
-    _translate(files, FORMAT, write=write)
+    _translate(files, format_sql, write=write)
 
 
-def _translate(files: Sequence[str], translation: Translation, *, write: bool = False) -> None:
-    """Translate all files before any is printed or written, so that an error changes none."""
+def _translate(files: Sequence[str], translation: Callable[[str], str], *, write: bool = False) -> NoReturn:
+    """Translate all files before any is printed or written, so that an error changes none.
+
+    Text between statements is unchanged.
+    """
     report, name = _report(), ""
+    piece: Piece | None = None
 
     def fail(error: Exception) -> None:
-        if isinstance(error, UntranslatedError):
-            problem = describe(error.__cause__ or error, error.statement)
-            report.problem(problem, error.statement, origin=name, line=error.line)
+        if piece is not None and isinstance(error, SqlSyntaxError):
+            report.problem(describe(error, piece.text), piece.text, origin=name, line=piece.line)
         else:
-            report.problem(describe(error))
+            report.error(error)
+
+    def translated(text: str) -> Iterator[str]:
+        nonlocal piece
+        position = 0
+        for piece in split(text):
+            start = text.index(piece.text, position)
+            yield text[position:start]
+            yield translation(piece.text) if piece.kind == "statement" else piece.text
+            position = start + len(piece.text)
+        yield text[position:]
 
     def work() -> None:
         nonlocal name
         done: list[tuple[str, str, str]] = []
         for name in files:
             text = (sys.stdin.read() if sys.stdin else "") if name == "-" else text_of(name)
-            done.append((name, text, translated(text, translation)))
+            done.append((name, text, "".join(translated(text))))
         for name, text, new in done:
             if not write or name == "-":
                 typer.echo(new, nl=not new.endswith("\n"))
@@ -318,7 +299,7 @@ def _translate(files: Sequence[str], translation: Translation, *, write: bool = 
                 Path(name).expanduser().write_text(new, encoding="utf-8")
                 report.note(f"{name} changed")
 
-    raise typer.Exit(_exit_status(work, fail))
+    _exit(work, fail)
 
 
 def _call(
@@ -330,7 +311,7 @@ def _call(
     *,
     output: str | None = None,
     silent: bool = False,
-) -> None:
+) -> NoReturn:
     """Call a procedure without Spark; arguments of the subcommand win over those before it."""
     before = context.parent.params if context.parent else {}
     report = _report(before.get("verbose"))
@@ -341,8 +322,7 @@ def _call(
         **given,
     }
     quiet = silent or bool(before.get("silent"))
-    work = partial(call_procedure, procedure, words, options, form, report.console, silent=quiet)
-    raise typer.Exit(_exit_status(work, lambda error: report.problem(describe(error))))
+    _exit(partial(call_procedure, procedure, words, options, form, report.console, silent=quiet), report.error)
 
 
 def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> None:
@@ -386,10 +366,9 @@ def _standard_output() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
-def _status(runner: Runner, work: Callable[[], None]) -> int:
-    """Run the shell's work; returns the exit status, `FAILED` after any failed statement."""
-    status = _exit_status(work, runner.fail)
-    return FAILED if status == 0 and runner.failures else status
+def _exit(work: Callable[[], None], fail: Callable[[Exception], None]) -> NoReturn:
+    """Run work and exit with its status; an error is reported by ``fail``."""
+    raise typer.Exit(_exit_status(work, fail))
 
 
 def _exit_status(work: Callable[[], None], fail: Callable[[Exception], None]) -> int:

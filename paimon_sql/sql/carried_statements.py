@@ -10,26 +10,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import ClassVar
 from urllib.parse import unquote
 
 from sqlglot import exp
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.schema.records import Record
 from paimon_sql.sql.context import Reading, TableName
-from paimon_sql.sql.grammar.slots import Slot
-from paimon_sql.sql.grammar.syntax import Series
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.grammar import Series, Slot
 from paimon_sql.sql.text.names import name_sql, quote_name
 
 Options = Mapping[str, str]
 
 
-class Node:
+class Node(Record):
     """A part of a statement, encoded in JSON under the name of its class."""
 
 
-@dataclass(frozen=True)
 class Statement(Node):
     """A statement that Python executes.
 
@@ -47,31 +47,54 @@ class Statement(Node):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        """The statement of a node; None if its table is another catalog's."""
+        """The statement of a node; None if its table is another catalog's, or Spark executes it."""
         given: dict[str, object] = {}
         for name in (f.name for f in fields(cls) if node.args.get(f.name) is not None):
             value = node.args[name]
-            given[name] = cls.SLOTS[name].value(value, reading) if name in cls.SLOTS else value
+            given[name] = cls.SLOTS[name].value(value, reading) if name in cls.SLOTS else _FLAGS.get(value, value)
             if given[name] is None:
                 return None
-        return cls(**given)
+        return cls(**given).completed(node, reading)
+
+    def completed(self, node: exp.Expr, reading: Reading) -> Statement | None:
+        """The statement with what single slots do not tell; None if Spark executes it."""
+        return self
+
+    @classmethod
+    def plain_edits(cls, node: exp.Expr, reading: Reading) -> list[Edit]:
+        """The edits that Spark's parser needs, besides those of queries; they replace edits that they overlap."""
+        return []
 
 
-@dataclass(frozen=True)
-class RowChange(Statement):
+class OfTable(Statement):
+    """A statement about a table."""
+
+    table: TableName
+
+
+class RowChange(OfTable):
     """A statement that changes rows of ``table``.
 
     ``text`` is the whole statement in Spark's grammar, with the user's lines and columns; the rewrite sets it.
     """
 
-    table: TableName
+    SPARK_PARSES = True
     text: str = field(default="", compare=False, kw_only=True)
+
+
+class ExplainChange(Statement):
+    """EXPLAIN of a statement that changes rows; ``mode`` is Spark's, in lower case."""
+
+    SPARK_PARSES = True
+    statement: RowChange
+    mode: str = "simple"
 
 
 INTERNAL_PROCEDURE = "__execute"
 """The procedure of database ``sys`` that executes a carried statement; no list shows it."""
 
 _KIND, _MAPPING = "is", "map"
+_FLAGS = {"TRUE": True, "FALSE": False}
 # Characters that some setting of Spark escapes in string literals, and the start of variable substitution.
 _UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
 
@@ -107,7 +130,7 @@ def call_sql(catalog: str, statement: Statement) -> str:
 
 def _to_json(value: object) -> object:
     if isinstance(value, Node):
-        given = ((f, getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]
+        given = ((f, getattr(value, f.name)) for f in fields(value))
         return {_KIND: type(value).__name__} | {f.name: _to_json(v) for f, v in given if v != _default(f)}
     if isinstance(value, Mapping):  # under a separate key: an option's name could equal `_KIND`
         return {_MAPPING: {k: _to_json(v) for k, v in value.items()}}

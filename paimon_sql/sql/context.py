@@ -10,6 +10,7 @@ from sqlglot import exp
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql.dialect.nodes import Parts, Verbatim, span
 from paimon_sql.sql.edits import Edit, apply
+from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.text.names import parts_in
 
 TableName = tuple[str, ...]
@@ -17,16 +18,6 @@ TableName = tuple[str, ...]
 
 SESSION_CATALOG = "spark_catalog"
 """The name of Spark's built-in catalog."""
-
-
-def no_names(_: object) -> tuple[str, ...]:
-    """Default where names are looked up: no keys, no columns."""
-    return ()
-
-
-def never(_: TableName) -> bool:
-    """Default where a name is judged: every table is an ordinary table of Paimon, and no catalog has functions."""
-    return False
 
 
 def no_blobs(catalog: str, table: str, column: str) -> tuple[str, int]:
@@ -40,7 +31,7 @@ def no_blobs(catalog: str, table: str, column: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class RewriteContext:
-    """The session that a statement is run in.
+    """The session that a statement is run in; by default, there are no tables and functions but those of Paimon.
 
     Attributes:
         current_catalog: the catalog of names without one.
@@ -66,13 +57,13 @@ class RewriteContext:
     other_catalogs: frozenset[str] = frozenset({SESSION_CATALOG})
     shared_catalogs: frozenset[str] = frozenset()
     default_provider: str = ""
-    is_foreign_table: Callable[[TableName], bool] = never
-    partition_keys: Callable[[TableName], tuple[str, ...]] = no_names
-    is_format_table: Callable[[TableName], bool] = never
-    merges_schema: Callable[[TableName], bool] = never
-    hive_columns: Callable[[TableName], tuple[str, ...]] = no_names
-    query_columns: Callable[[str], tuple[str, ...]] = no_names
-    has_function: Callable[[TableName], bool] = never
+    is_foreign_table: Callable[[TableName], bool] = lambda _: False
+    partition_keys: Callable[[TableName], tuple[str, ...]] = lambda _: ()
+    is_format_table: Callable[[TableName], bool] = lambda _: False
+    merges_schema: Callable[[TableName], bool] = lambda _: False
+    hive_columns: Callable[[TableName], tuple[str, ...]] = lambda _: ()
+    query_columns: Callable[[str], tuple[str, ...]] = lambda _: ()
+    has_function: Callable[[TableName], bool] = lambda _: False
     blob_column: Callable[[str, str, str], tuple[str, int]] = no_blobs
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
@@ -131,6 +122,11 @@ class Reading:
     def part(self, start: int, end: int) -> str:
         """``source[start:end]`` in Spark's grammar."""
         return apply(self.source, self.edits, start, end)
+
+    def error(self, problem: str, node: exp.Expr, remedy: str | None = None) -> SqlSyntaxError:
+        """An error at a node."""
+        start, end = span(node)
+        return SqlSyntaxError(problem, text=self.source, start=start, end=end, remedy=remedy)
 
     def table(self, node: exp.Expr) -> TableName | None:
         """The full name of a Paimon table; None if it is another catalog's."""

@@ -69,8 +69,4 @@ class RefusedError(PositionedError):
         about: the table or function of the statement, if it was parsed.
     """
 
-    def __init__(
-        self, problem: str, start: int, end: int, remedy: str | None = None, about: exp.Expr | None = None
-    ) -> None:
-        super().__init__(problem, start, end, remedy)
-        self.about = about
+    about: exp.Expr | None = None

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 import paimon_sql.sql.statements  # noqa: F401  # its modules register their readers, writers and rewrites
-from paimon_sql.sql.carried_statements import RowChange, Statement, call_sql
+from paimon_sql.sql.carried_statements import ExplainChange, RowChange, Statement, call_sql
 from paimon_sql.sql.context import Reading, RewriteContext
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
 from paimon_sql.sql.dialect.parser import READERS, PaimonParser
@@ -21,7 +21,6 @@ from paimon_sql.sql.dialect.session_dialect import PaimonDialect, skip_comments
 from paimon_sql.sql.edits import Edit, apply, blanked, outside, relation_edits
 from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
 from paimon_sql.sql.statements.base import REWRITES, Carried
-from paimon_sql.sql.statements.explain import ExplainChange
 from paimon_sql.sql.text.names import string_sql
 
 __all__ = ["RewriteContext", "Rewritten", "may_need_rewrite", "read", "rewrite"]
@@ -122,7 +121,7 @@ class _Draft:
         self.edits = [edit for tree in trees for edit in relation_edits(tree, text)]
         self.plain = list(self.edits)
         self.reading = Reading(text, context, tuple(self.edits))
-        self.carried: list[Carried] = []
+        self.carried: list[Statement] = []
         self.has_parameters = False
 
     def add(self, tree: exp.Expr) -> None:
@@ -138,29 +137,30 @@ class _Draft:
             self.edits += outcome or []
             self.plain += outcome or []
             return
-        catalog = _catalog(outcome.statement, self.context)
+        statement: Statement = outcome.statement
+        catalog = _catalog(statement, self.context)
         if catalog is None:
             return
         start, stop = span(node)
         for edit in outcome.plain:
             self.plain = [*outside(self.plain, edit.start, edit.end), edit]
-        if isinstance(outcome.statement, RowChange):
+        if isinstance(statement, RowChange):
             # At its line and column in the user's text, for the positions of Spark's errors.
             text = blanked(self.text[:start]) + apply(self.text, self.plain, start, stop)
-            outcome.statement = change = replace(outcome.statement, text=text)
+            statement = change = replace(statement, text=text)
             if isinstance(tree, Explain):
-                outcome.statement = ExplainChange(change, (tree.args.get("mode") or "simple").lower())
+                statement = ExplainChange(change, (tree.args.get("mode") or "simple").lower())
                 start = span(tree).start
-        self.carried.append(outcome)
-        self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
+        self.carried.append(statement)
+        self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, statement))]
         self.has_parameters = self.has_parameters or bool(node.meta.get("has_parameters"))
 
     def result(self) -> Rewritten:
         """The rewritten text."""
-        knows_all = bool(self.carried) and all(c.spark_parses for c in self.carried)
+        knows_all = bool(self.carried) and all(statement.SPARK_PARSES for statement in self.carried)
         return Rewritten(
             apply(self.text, self.edits) if self.edits else self.text,
-            tuple(c.statement for c in self.carried),
+            tuple(self.carried),
             apply(self.text, self.plain) if knows_all else None,
             self.has_parameters,
         )
@@ -171,8 +171,7 @@ def may_need_rewrite(text: str) -> bool:
     first = _start(text)
     if "$" in text or "/*" in text[first:]:
         return True
-    match = _FIRST_WORD.match(text, first)
-    word = match[1].upper() if match else ""
+    word = _first_word(text, first)
     if word in _BEGINNINGS:
         return word not in ("SET", "RESET") or "'" in text or '"' in text or "spark.paimon." in text
     lowered = text.lower()
@@ -188,9 +187,8 @@ def may_need_rewrite(text: str) -> bool:
 def _is_insert_for_spark(text: str, context: RewriteContext) -> bool:
     """Whether a text is an INSERT BY NAME that Spark executes, judged by its head: thousands of rows may follow."""
     first = _start(text)
-    match = _FIRST_WORD.match(text, first)
     name = _BY_NAME.search(text, first)
-    if match is None or match[1].upper() != "INSERT" or name is None or "$" in text or "/*" in text[first:]:
+    if _first_word(text, first) != "INSERT" or name is None or "$" in text or "/*" in text[first:]:
         return False
     if "paimon_incremental" in text.lower():
         return False
@@ -200,6 +198,11 @@ def _is_insert_for_spark(text: str, context: RewriteContext) -> bool:
     except (ParseError, TokenError):
         return False
     return isinstance(tree, exp.Insert) and REWRITES[exp.Insert](tree, Reading(head, context)) is None
+
+
+def _first_word(text: str, first: int) -> str:
+    match = _FIRST_WORD.match(text, first)
+    return match[1].upper() if match else ""
 
 
 def _start(text: str) -> int:

@@ -138,5 +138,5 @@ def test_a_reader_that_has_gone_ends_it_quietly(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(shell.out, "write", lambda _: (_ for _ in ()).throw(BrokenPipeError()))
     monkeypatch.setattr(os, "dup2", lambda *_: None)
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(fileno=lambda: 1))
-    status = main_module._status(shell.runner, lambda: shell.runner.run(split("q")))
+    status = main_module._exit_status(lambda: shell.runner.run(split("q")), shell.runner.fail)
     assert (status, shell.err.getvalue()) == (141, "")

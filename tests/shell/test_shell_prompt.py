@@ -13,8 +13,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from paimon_sql.shell.prompt.completion import SqlCompleter
-from paimon_sql.shell.prompt.prompt import Prompt, fragments
+from paimon_sql.shell.prompt import Prompt, SqlCompleter, fragments
 
 Shells = Callable[..., Any]
 

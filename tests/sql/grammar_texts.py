@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from paimon_sql.sql.grammar.syntax import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
+from paimon_sql.sql.grammar import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
 
 Texts = SearchStrategy[str]
 
@@ -38,37 +38,39 @@ def bracketed(each: Texts) -> Texts:
 
 
 SLOTS: dict[str, Texts] = {
-    "Name": st.one_of(NAMES, st.sampled_from(["'2024-01-01'", "7"])),
-    "NewName": NAMES,
-    "Word": WORDS,
-    "Names": bracketed(NAMES),
-    "NameList": listed(NAMES),
-    "Table": TABLES,
-    "NewTable": TABLES,
-    "Text": STRINGS,
-    "Number": NUMBERS,
-    "Choice": OPTIONS,
-    "Query": QUERIES,
-    "_Lifetime": st.builds("{} {}".format, NUMBERS, st.sampled_from(["DAYS", "hour", "MINUTES"])),
-    "_Function": TABLES,
-    "_Definition": st.sampled_from(["AS 'a.B'", "AS 'a.B' LANGUAGE JAVA USING JAR 'x.jar'", "(x INT) RETURN x + 1"]),
-    "_Bracket": st.sampled_from(["(a = 1)", "(a = 'x', `c d` = DATE '2024-01-01')"]),
-    "_Partitions": st.lists(st.sampled_from(["PARTITION (a = 1)", "PARTITION (b = 'x')"]), min_size=1, max_size=2).map(
+    **dict.fromkeys(("tag", "branch"), st.one_of(NAMES, st.sampled_from(["'2024-01-01'", "7"]))),
+    "new_name": NAMES,
+    "word": WORDS,
+    "names": bracketed(NAMES),
+    "list": listed(NAMES),
+    "table": TABLES,
+    "new_table": TABLES,
+    "string": STRINGS,
+    "number": NUMBERS,
+    "options": OPTIONS,
+    "lifetime": st.builds("{} {}".format, NUMBERS, st.sampled_from(["DAYS", "hour", "MINUTES"])),
+    "function": TABLES,
+    "definition": st.sampled_from(["AS 'a.B'", "AS 'a.B' LANGUAGE JAVA USING JAR 'x.jar'", "(x INT) RETURN x + 1"]),
+    "bracket": st.sampled_from(["(a = 1)", "(a = 'x', `c d` = DATE '2024-01-01')"]),
+    "partitions": st.lists(st.sampled_from(["PARTITION (a = 1)", "PARTITION (b = 'x')"]), min_size=1, max_size=2).map(
         ", ".join
     ),
-    "_Spec": bracketed(st.one_of(NAMES, NAMES.map("{} = 'x'".format))),
-    "_Columns": st.sampled_from(["(a, `c d` COMMENT 'x')", "(a, CONSTRAINT k PRIMARY KEY (a) NOT ENFORCED)"]),
-    "_Freshness": st.sampled_from(["INTERVAL '3' MINUTE", "INTERVAL 1 DAYS"]),
-    "_Values": st.sampled_from(["(d = DATE '2024-01-01', h = -3)", "(a = 'x')"]),
-    "_Defining": QUERIES,
-    "_Database": st.sampled_from(["db", "cat.`my db`"]),
-    "_FileFormat": st.sampled_from(["(TYPE = CSV)", "(type = 'PARQUET', COMPRESSION = zstd)"]),
-    "_Raw": st.sampled_from(["'a\\d'", "'.*[.]csv'", "'it''s'"]),
-    "_Path": st.sampled_from(["'/p/q r'", '"s3://b/é"']),
-    "_Source": TABLES,
-    "_Features": st.sampled_from(["(EXCLUDING OPTIONS)", "(INCLUDING ALL EXCLUDING PARTITIONS)"]),
+    "spec": bracketed(st.one_of(NAMES, NAMES.map("{} = 'x'".format))),
+    "key_columns": st.sampled_from(["(a, `c d` COMMENT 'x')", "(a, CONSTRAINT k PRIMARY KEY (a) NOT ENFORCED)"]),
+    "freshness": st.sampled_from(["INTERVAL '3' MINUTE", "INTERVAL 1 DAYS"]),
+    "values": st.sampled_from(["(d = DATE '2024-01-01', h = -3)", "(a = 'x')"]),
+    "defining": QUERIES,
+    "database": st.sampled_from(["db", "cat.`my db`"]),
+    **dict.fromkeys(
+        ("load_format", "unload_format"), st.sampled_from(["(TYPE = CSV)", "(type = 'PARQUET', COMPRESSION = zstd)"])
+    ),
+    "raw": st.sampled_from(["'a\\d'", "'.*[.]csv'", "'it''s'"]),
+    "path": st.sampled_from(["'/p/q r'", '"s3://b/é"']),
+    "copied": TABLES,
+    "source": TABLES,
+    "features": st.sampled_from(["(EXCLUDING OPTIONS)", "(INCLUDING ALL EXCLUDING PARTITIONS)"]),
 }
-"""By the name of a slot's class what can stand there."""
+"""By the kind of a slot what can stand there."""
 
 
 def texts_of(part: Part) -> Texts:
@@ -78,7 +80,7 @@ def texts_of(part: Part) -> Texts:
     if isinstance(part, Named):
         return st.sampled_from(list(part.choices))
     if isinstance(part, SlotPart):
-        return SLOTS[type(part.slot).__name__]
+        return SLOTS[part.kind]
     if isinstance(part, Maybe):
         return st.one_of(st.just(""), *map(texts_of, part.parts))
     if isinstance(part, AnyOrder):

@@ -21,7 +21,7 @@ from paimon_sql.sql.dialect.nodes import Travel, Verbatim
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
-from paimon_sql.sql.statements.base import declared_statements
+from paimon_sql.sql.statements.base import DECLARED
 from paimon_sql.sql.statements.call import Call
 from paimon_sql.sql.statements.tables.create_table import CreateTable
 from paimon_sql.sql.statements.tags import CreateTag
@@ -109,7 +109,7 @@ TEXTS = st.one_of(
     CALLS,
     READS,
     CHANGES,
-    *(texts_of(grammar) for each in declared_statements() for grammar in each.GRAMMARS),
+    *(texts_of(grammar) for each in DECLARED for grammar in each.GRAMMARS),
 )
 
 
@@ -138,7 +138,7 @@ def test_a_rewritten_statement_is_not_rewritten_again(text: str) -> None:
     assert rewrite(rewritten.sql, context).sql == rewritten.sql
 
 
-@pytest.mark.parametrize("statement", declared_statements(), ids=lambda each: each.__name__)
+@pytest.mark.parametrize("statement", DECLARED, ids=lambda each: each.__name__)
 def test_each_declared_statement_is_a_tree_of_its_own(statement: type[Statement]) -> None:
     @given(st.one_of(*map(texts_of, statement.GRAMMARS)))
     def check(text: str) -> None:

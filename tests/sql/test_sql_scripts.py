@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from paimon_sql.sql.carried_statements import ExplainChange
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.statements.explain import ExplainChange
 from paimon_sql.sql.statements.rows import DeleteFrom
 
 CHANGES = ["DeleteFrom", "Update"]

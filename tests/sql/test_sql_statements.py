@@ -83,7 +83,8 @@ def test_every_statement_class_can_be_carried() -> None:
         s.DescribePartition,
         s.ModifyColumns,
     }
-    assert seen == {*s.Statement.__subclasses__(), *s.RowChange.__subclasses__()} - {s.RowChange}
+    classes = {each for each in vars(s).values() if issubclass(each, s.Statement)}
+    assert seen == {each for each in classes if not each.__subclasses__()}
 
 
 awkward = st.text(st.sampled_from("ab'\"\\%$\n\t{}:?;`-é序\x00") | st.characters(codec="utf-8"), max_size=12)

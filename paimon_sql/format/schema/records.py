@@ -39,7 +39,7 @@ StringMap = Annotated[Mapping[str, str], t.MapType(True, t.string_type(), t.stri
 _PLAIN: dict[object, t.DataType] = {str: t.string_type(), bool: t.BooleanType(), float: t.DoubleType()}
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record:
     """Base class of records: each subclass is a frozen dataclass of its fields, those of its bases first."""
 

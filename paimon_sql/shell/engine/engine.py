@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, TimeoutError, wait
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -29,8 +29,8 @@ class Interrupted(Exception):  # noqa: N818 - nothing is wrong
         self.abandoned = abandoned
 
 
-class Waiting(Protocol):
-    """Observer of a wait for work."""
+class Waiting:
+    """Observer of a wait for work, which shows nothing by default."""
 
     def tick(self, session: SparkSession | None) -> None:
         """Called every `TICK`; the session is None while Spark starts."""

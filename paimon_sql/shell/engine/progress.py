@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+from paimon_sql.shell.engine.engine import Waiting
 from paimon_sql.storage.execution.task_executor import running
 
 PATIENCE = 1.0
@@ -19,7 +20,7 @@ PATIENCE = 1.0
 _POLL = 0.2
 
 
-class ProgressLine:
+class ProgressLine(Waiting):
     """Shows the line after `PATIENCE`, and removes it at the end; shows nothing without a terminal.
 
     Args:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from paimon_sql.shell.engine.errors import Problem
+from paimon_sql.shell.engine.errors import Problem, describe
 from paimon_sql.shell.engine.result import visible
 from paimon_sql.storage.commit.transaction import LOG
 
@@ -51,6 +51,10 @@ class Report:
             self._print(Text(f"  {problem.code}", style="dim"))
         if self.verbose and problem.details:
             self._print(Text(problem.details, style="dim"))
+
+    def error(self, error: Exception) -> None:
+        """Print an error that is about no statement."""
+        self.problem(describe(error))
 
     def done(self, rows: int | None, seconds: float, *, more: bool = False) -> None:
         """Print the number of rows, None for a statement without rows, and the time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from rich.console import Console
@@ -44,3 +44,19 @@ class Format(ABC):
     def emit(self, text: str) -> None:
         """Write raw text, without colors and widths of a terminal."""
         self.console.file.write(text)
+
+
+class LineFormat(Format):
+    """A format with one line per row, after a line of the column names."""
+
+    def begin(self, columns: Sequence[Column]) -> None:
+        super().begin(columns)
+        if self.header:
+            self.emit(self.line(column.name for column in columns))
+
+    def write(self, rows: Sequence[Row]) -> None:
+        self.emit("".join(map(self.line, rows)))
+
+    @abstractmethod
+    def line(self, values: Iterable[str | None]) -> str:
+        """The line of a row."""

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from paimon_sql.shell.engine.result import Column, Row
-from paimon_sql.shell.formats.base import Format
+from paimon_sql.shell.formats.base import LineFormat
 
 _SPECIAL = re.compile(r'[",\r\n]|^\s|\s$')
 
 
-class Csv(Format):
+class Csv(LineFormat):
     """One line a row; null is nothing at all, an empty text is ``""``."""
 
     name = "csv"
     summary = "comma-separated; null is empty, an empty string is quoted"
 
-    def begin(self, columns: Sequence[Column]) -> None:
-        super().begin(columns)
-        if self.header:
-            self.emit(_line(column.name for column in columns))
-
-    def write(self, rows: Sequence[Row]) -> None:
-        self.emit("".join(map(_line, rows)))
-
-
-def _line(values: Iterable[str | None]) -> str:
-    return ",".join(map(_field, values)) + "\n"
+    def line(self, values: Iterable[str | None]) -> str:
+        return ",".join(map(_field, values)) + "\n"
 
 
 def _field(value: str | None) -> str:

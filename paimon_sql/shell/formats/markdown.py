@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from paimon_sql.shell.engine.result import Column, Row, visible
-from paimon_sql.shell.formats.base import Format
+from paimon_sql.shell.engine.result import Column, visible
+from paimon_sql.shell.formats.base import LineFormat
 
 
-class Markdown(Format):
+class Markdown(LineFormat):
     """A table of GitHub's Markdown."""
 
     name = "markdown"
@@ -16,14 +16,10 @@ class Markdown(Format):
     limited = True
 
     def begin(self, columns: Sequence[Column]) -> None:
+        self.header = True  # there is no table without one
         super().begin(columns)
-        self.emit(_line(column.name for column in columns))
         self.emit("|" + "|".join(" ---: " if column.is_number else " --- " for column in columns) + "|\n")
 
-    def write(self, rows: Sequence[Row]) -> None:
-        self.emit("".join(map(_line, rows)))
-
-
-def _line(values: Iterable[str | None]) -> str:
-    cells = ("NULL" if value is None else visible(value.replace("\\", "\\\\").replace("|", "\\|")) for value in values)
-    return "| " + " | ".join(cells) + " |\n"
+    def line(self, values: Iterable[str | None]) -> str:
+        cells = ("NULL" if v is None else visible(v.replace("\\", "\\\\").replace("|", "\\|")) for v in values)
+        return "| " + " | ".join(cells) + " |\n"

@@ -9,8 +9,7 @@ from paimon_sql.format.schema.types import BigIntType, DataField, string_type
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.spark.row_level.schema_evolution import EvolvingInsertRun
-from paimon_sql.sql.carried_statements import RowChange
-from paimon_sql.sql.statements.explain import ExplainChange
+from paimon_sql.sql.carried_statements import ExplainChange, RowChange
 from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
 

@@ -12,7 +12,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import types as t
 from paimon_sql.sql.dialect.nodes import Verbatim
-from paimon_sql.sql.dialect.relations import TextParser
+from paimon_sql.sql.dialect.relations import RelationParser
 from paimon_sql.sql.errors import RefusedError
 from paimon_sql.sql.types import read_type_text, spark_type, type_text
 
@@ -55,11 +55,17 @@ def _spark_node(text: str) -> exp.DataType:
     return exp.DataType.build(text, dialect=Spark)
 
 
-class TypeParser(TextParser):
-    """Parses Paimon's types of columns.
+_TABLE_CONSTRAINTS = "PRIMARY|UNIQUE|CHECK|FOREIGN"
+
+
+class ColumnParser(RelationParser):
+    """Parses the columns of Paimon's tables.
 
     Spark does not know ``TIMESTAMP(3)``, ``BYTES``, ``MULTISET<INT>``, ``INT ARRAY``, ``ROW<a INT 'comment'>`` or
     ``ARRAY<INT NOT NULL>``. The node of such a type is the Spark type that it is read as, and holds the exact one.
+
+    Flink and Paimon have syntax that Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` at a column or as a
+    constraint, and ``NULL`` at a column. The rest of a definition stays text for Spark to parse.
 
     Attributes:
         spark_timestamps: whether TIMESTAMP alone is an instant, as in Spark, and not a local time, as in Flink.
@@ -177,23 +183,12 @@ class TypeParser(TextParser):
         comment = self._parse_string()
         return t.DataField(0, name.name, found, comment.name if comment else None)
 
-
-_TABLE_CONSTRAINTS = ("PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
-
-
-class ColumnParser(TypeParser):
-    """Parses the columns of Paimon's tables.
-
-    Flink and Paimon have syntax that Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` at a column or as a
-    constraint, and ``NULL`` at a column. The rest of a definition stays text for Spark to parse.
-    """
-
     def _parse_constraint(self) -> exp.Expr | None:
         start = self._curr
         if self._match_text_seq("WATERMARK", "FOR"):
             remedy = "Leave it out; Spark sets it with withWatermark."
             self.refuse("WATERMARK is not supported in a table definition", start, remedy)
-        if self.sees("CONSTRAINT") and self._next and self.sees("|".join(_TABLE_CONSTRAINTS), ahead=2):
+        if self.sees("CONSTRAINT") and self._next and self.sees(_TABLE_CONSTRAINTS, ahead=2):
             self._advance(2)
         if self._match_text_seq("PRIMARY", "KEY"):
             if not self._match(TokenType.L_PAREN, advance=False):
@@ -202,7 +197,7 @@ class ColumnParser(TypeParser):
             keys = self._parse_wrapped_id_vars()
             self._parse_enforcement(start)
             return self.placed(exp.PrimaryKey(expressions=keys), start)
-        if self._prev is not start and self.sees("|".join(_TABLE_CONSTRAINTS)) and self.sees("(|KEY", ahead=1):
+        if self._prev is not start and self.sees(_TABLE_CONSTRAINTS) and self.sees("(|KEY", ahead=1):
             while self._curr and not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
                 self.step()
             return self._as_written(start)

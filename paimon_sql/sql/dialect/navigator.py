@@ -18,8 +18,35 @@ STRING_TOKENS = frozenset((TokenType.STRING, TokenType.RAW_STRING, TokenType.HER
 _NO_WORDS = STRING_TOKENS | {TokenType.IDENTIFIER}
 
 
+def whole_brackets(tokens: list[Token]) -> list[Token]:
+    """The tokens with semicolons inside of brackets as unknown tokens: they are errors, and end no statement."""
+    if not any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        return tokens
+    partners, close, made = _partners(tokens), 0, []
+    for i, token in enumerate(tokens):
+        close = max(close, partners.get(i, 0))
+        if i < close and token.token_type is TokenType.SEMICOLON:
+            token = Token(TokenType.UNKNOWN, token.text, token.line, token.col, token.start, token.end, token.comments)
+        made.append(token)
+    return made
+
+
+def _partners(tokens: list[Token]) -> dict[int, int]:
+    """By the index of each bracket that opens and is closed that of the one which closes it."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.token_type in _OPENING:
+            opened.append(i)
+        elif opened and token.token_type is _OPENING[tokens[opened[-1]].token_type]:
+            found[opened.pop()] = i
+    return found
+
+
 class TokenNavigator(SparkParser):
-    """Spark's parser with lookahead and moves over tokens.
+    """Spark's parser with lookahead and moves over tokens, and with options.
+
+    An option's key is a string or a dotted name, its value a string, a number, TRUE or FALSE.
 
     Attributes:
         shallow: whether queries and expressions stay text.
@@ -39,13 +66,13 @@ class TokenNavigator(SparkParser):
         at, number = 0, ahead
         while at < len(words):
             # Some of sqlglot's keywords have two words.
-            pieces = self._word(number).split() if len(words) > at + 1 else [self._word(number)]
+            pieces = self.word(number).split() if len(words) > at + 1 else [self.word(number)]
             if not pieces or any(p not in w.split("|") for p, w in zip(pieces, words[at:], strict=False)):
                 return 0
             at, number = at + len(pieces), number + 1
         return number - ahead if at == len(words) else 0
 
-    def _word(self, ahead: int = 0) -> str:
+    def word(self, ahead: int = 0) -> str:
         """The token at an offset in upper case; empty for a quoted name, a string, and after the end."""
         token = self.token_at(ahead)
         return "" if token is None or token.token_type in _NO_WORDS else token.text.upper()
@@ -128,6 +155,22 @@ class TokenNavigator(SparkParser):
         close = self._closing(self._index)
         return (self._index + 1, close) if close > self._index else None
 
+    def enter(self) -> int | None:
+        """Move into the next bracket; returns the index of its closing one, None if no bracket is next."""
+        inside = self.bracket()
+        self._advance(inside is not None)
+        return None if inside is None else inside[1]
+
+    def leave(self, close: int, problem: str, remedy: str | None = None) -> None:
+        """Move past the closing bracket that `enter` has found.
+
+        Raises:
+            RefusedError: ``problem``, if something is before it.
+        """
+        if self._index != close:
+            raise self.refusal(problem, remedy=remedy)
+        self._advance()
+
     def elements(self, inside: tuple[int, int]) -> list[list[Token]]:
         """The tokens of each element between the commas of a `bracket`."""
         found: list[list[Token]] = [[]] if inside[0] < inside[1] else []
@@ -146,63 +189,6 @@ class TokenNavigator(SparkParser):
         node.meta.update(start=first.start, end=max(first.end, self._prev.end) if self._prev else first.end)
         return node
 
-    # -- errors ------------------------------------------------------------------------------------------------------
-
-    def refusal(
-        self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expr | None = None
-    ) -> RefusedError:
-        """An error at a token; by default at the next one, or at the end."""
-        token = at or self._curr
-        after = self._prev.end + 1 if self._prev else 0
-        start, end = (token.start, token.end) if token else (after, after)
-        return RefusedError(problem, start, end, remedy, about)
-
-    def refusal_of(self, node: exp.Expr, problem: str, remedy: str | None = None) -> RefusedError:
-        """An error at the position of a node."""
-        return RefusedError(problem, node.meta["start"], node.meta["end"], remedy)
-
-    def text_of_token(self) -> str:
-        """The text of the next token."""
-        return self.sql[self._curr.start : self._curr.end + 1] if self._curr else ""
-
-    def refuse(self, problem: str, first: Token, remedy: str | None = None) -> NoReturn:
-        """Raise an error at the tokens from ``first`` up to here."""
-        last = self._prev if self._prev and self._prev.end >= first.start else first
-        raise RefusedError(problem, first.start, last.end, remedy)
-
-    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-        at = token or self._curr or self._prev
-        raise PositionedError(message, at.start, at.end) if at else ParseError(message)
-
-
-def whole_brackets(tokens: list[Token]) -> list[Token]:
-    """The tokens with semicolons inside of brackets as unknown tokens: they are errors, and end no statement."""
-    if not any(token.token_type is TokenType.SEMICOLON for token in tokens):
-        return tokens
-    partners, close, made = _partners(tokens), 0, []
-    for i, token in enumerate(tokens):
-        close = max(close, partners.get(i, 0))
-        if i < close and token.token_type is TokenType.SEMICOLON:
-            token = Token(TokenType.UNKNOWN, token.text, token.line, token.col, token.start, token.end, token.comments)
-        made.append(token)
-    return made
-
-
-def _partners(tokens: list[Token]) -> dict[int, int]:
-    """By the index of each bracket that opens and is closed that of the one which closes it."""
-    found: dict[int, int] = {}
-    opened: list[int] = []
-    for i, token in enumerate(tokens):
-        if token.token_type in _OPENING:
-            opened.append(i)
-        elif opened and token.token_type is _OPENING[tokens[opened[-1]].token_type]:
-            found[opened.pop()] = i
-    return found
-
-
-class OptionsParser(TokenNavigator):
-    """Parses options; a key is a string or a dotted name, a value is a string, a number, TRUE or FALSE."""
-
     def options(self, *, signed: bool = False) -> Options | None:
         """Parse the options in the next bracket; None if no bracket is next.
 
@@ -220,7 +206,7 @@ class OptionsParser(TokenNavigator):
             if found and not self.accept(","):
                 raise self._missing_value(found[-1].name)
             found.append(self._option(inside[1], signed))
-        if found and self._word(-1) == ",":
+        if found and self.word(-1) == ",":
             raise self.refusal("An option is missing before or after a comma", self._curr)
         self._advance()
         return self.placed(Options(expressions=found), first)
@@ -258,3 +244,33 @@ class OptionsParser(TokenNavigator):
             return None
         self._advance()
         return exp.Literal.number(token.text)
+
+    # -- errors ------------------------------------------------------------------------------------------------------
+
+    def refusal(
+        self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expr | None = None
+    ) -> RefusedError:
+        """An error at a token; by default at the next one, or at the end."""
+        token = at or self._curr
+        after = self._prev.end + 1 if self._prev else 0
+        start, end = (token.start, token.end) if token else (after, after)
+        error = RefusedError(problem, start, end, remedy)
+        error.about = about
+        return error
+
+    def refusal_of(self, node: exp.Expr, problem: str, remedy: str | None = None) -> RefusedError:
+        """An error at the position of a node."""
+        return RefusedError(problem, node.meta["start"], node.meta["end"], remedy)
+
+    def text_of_token(self) -> str:
+        """The text of the next token."""
+        return self.sql[self._curr.start : self._curr.end + 1] if self._curr else ""
+
+    def refuse(self, problem: str, first: Token, remedy: str | None = None) -> NoReturn:
+        """Raise an error at the tokens from ``first`` up to here."""
+        last = self._prev if self._prev and self._prev.end >= first.start else first
+        raise RefusedError(problem, first.start, last.end, remedy)
+
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
+        at = token or self._curr or self._prev
+        raise PositionedError(message, at.start, at.end) if at else ParseError(message)

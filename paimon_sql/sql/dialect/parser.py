@@ -62,7 +62,7 @@ class PaimonParser(ColumnParser):
         if self.shallow:
             return self._parse_ours() or self._parse_shallowly()
         try:
-            node = self._parse_ours() or (None if self._word() in _COMMANDS else super()._parse_statement())
+            node = self._parse_ours() or (None if self.word() in _COMMANDS else super()._parse_statement())
             if node is not None and not self._curr:
                 node.add_comments(self._tokens[start].comments)
                 return node
@@ -85,7 +85,7 @@ class PaimonParser(ColumnParser):
         start = self._index
         if self.sees("EXPLAIN"):
             return self._parse_explain()
-        for words, read in READERS.get(self._word(), ()):
+        for words, read in READERS.get(self.word(), ()):
             if self.sees(*words):
                 node = read(self)
                 if node is not None:
@@ -119,7 +119,7 @@ class PaimonParser(ColumnParser):
     def _parse_explain(self) -> Explain:
         first = self._curr
         self._advance()
-        mode = self._word() if self.sees(_MODES) else None
+        mode = self.word() if self.sees(_MODES) else None
         if mode:
             self._advance()
         node = self._parse_ours() or (self._parse_shallowly() if self.shallow else super()._parse_statement())
@@ -129,7 +129,7 @@ class PaimonParser(ColumnParser):
         """Parse ``BEGIN .. END``, with the statements of the dialect inside."""
         first, found = self._curr, list[exp.Expr]()
         while self._curr:
-            if (self._word(-1) if self._index else "BEGIN") in _OPENINGS:
+            if (self.word(-1) if self._index else "BEGIN") in _OPENINGS:
                 start, end = self._index, self._index
                 while end < self._tokens_size and self._tokens[end].token_type is not TokenType.SEMICOLON:
                     end = self._closing(end) + 1
@@ -270,18 +270,9 @@ class PaimonParser(ColumnParser):
         return int(self._index)
 
     @property
-    def word(self) -> str:
-        """The next token in upper case; empty for a quoted name, a string, and at the end."""
-        return self._word()
-
-    @property
     def token(self) -> Token:
         """The next token."""
         return self._curr
-
-    def advance_into(self) -> None:
-        """Move past one token."""
-        self._advance()
 
     def move_to(self, index: int) -> None:
         """Move to the token of that index, or to the end."""
@@ -296,14 +287,13 @@ class PaimonParser(ColumnParser):
 
     def names_in_brackets(self) -> Names | None:
         """Parse names in brackets, separated by commas; None if no bracket is next."""
-        first, inside = self._curr, self.bracket()
-        if inside is None:
+        first, close = self._curr, self.enter()
+        if close is None:
             return None
-        if inside[0] == inside[1]:
+        if self._index == close:
             raise self.refusal("The column list is empty", first)
-        self._advance()
         names = self.name_list()
-        if names is None or self._index != inside[1]:
+        if names is None or self._index != close:
             raise self.refusal("A column list can contain only names")
         self._advance()
         return self.placed(names, first)
@@ -315,7 +305,7 @@ class PaimonParser(ColumnParser):
             found.append(name)
             if not self.accept(","):
                 break
-        return self.placed(Names(expressions=found), first) if found and self._word(-1) != "," else None
+        return self.placed(Names(expressions=found), first) if found and self.word(-1) != "," else None
 
     def schema(self, table: exp.Expr) -> exp.Schema:
         """Parse the column definitions in the next bracket."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.navigator import CLOSING, OptionsParser
+from paimon_sql.sql.dialect.navigator import CLOSING, TokenNavigator
 from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel, Verbatim
 from paimon_sql.sql.errors import RefusedError
 from paimon_sql.sql.text.names import parts_in
@@ -32,6 +32,8 @@ _DEFINES_A_TABLE = frozenset(
 )
 _NO_TABLE = _BEFORE_A_TABLE | {"SELECT", "WHERE", "ON", "AS", "BY", "AND", "OR", "SET", "WITH", "VALUES"}
 _TRAVELS = ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
+_ENDS = frozenset((TokenType.COMMA, TokenType.WHERE, TokenType.WHEN, TokenType.THEN))
+"""Tokens that end an expression that stays text, outside of CASE and brackets."""
 _REMEDY = "Write it directly after the table's name: FROM t /*+ OPTIONS('key' = 'value') */ AS x."
 
 
@@ -43,11 +45,11 @@ class _Scope(NamedTuple):
     end: int
 
 
-class RelationParser(OptionsParser):
-    """Parses Paimon's tables."""
+class RelationParser(TokenNavigator):
+    """Parses Paimon's tables, and parts of statements as text."""
 
     VERSION_PHRASES = {
-        **OptionsParser.VERSION_PHRASES,
+        **TokenNavigator.VERSION_PHRASES,
         ("FOR", "SYSTEM_VERSION"): "VERSION",
         ("SYSTEM_VERSION", "AS", "OF"): "VERSION",
         ("SYSTEM_TIME", "AS", "OF"): "TIMESTAMP",
@@ -69,7 +71,7 @@ class RelationParser(OptionsParser):
         return self.placed(table, first) if isinstance(table, exp.Table) else table
 
     def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
-        if self._word() in INCREMENTAL and self.sees("(", ahead=1):
+        if self.word() in INCREMENTAL and self.sees("(", ahead=1):
             return self._parse_incremental_call()
         return super()._parse_table_part(schema)
 
@@ -209,7 +211,7 @@ class RelationParser(OptionsParser):
             start = self._start_of_name(mark)
             before = self._word_at(start - 1)
             if before not in _BEFORE_A_TABLE:
-                is_name = self._word(1) == "." or (before.isidentifier() and before not in _NO_TABLE)
+                is_name = self.word(1) == "." or (before.isidentifier() and before not in _NO_TABLE)
                 return self.identifier() if is_name else None
             self._retreat(start)
         elif not self.sees("(", ahead=1):
@@ -231,7 +233,7 @@ class RelationParser(OptionsParser):
         return table
 
     def _word_at(self, index: int) -> str:
-        return self._word(index - self._index) if index >= 0 else ""
+        return self.word(index - self._index) if index >= 0 else ""
 
     def _start_of_name(self, end: int) -> int:
         """The index of the first token of the dotted name that ends at an index."""
@@ -307,13 +309,7 @@ class RelationParser(OptionsParser):
         self._retreat(back)
         return found
 
-
-_ENDS = frozenset((TokenType.COMMA, TokenType.WHERE, TokenType.WHEN, TokenType.THEN))
-"""Tokens that end an expression that stays text, outside of CASE and brackets."""
-
-
-class TextParser(RelationParser):
-    """Parses parts of statements as text."""
+    # -- parts of statements as text -----------------------------------------------------------------------------------
 
     def expression_text(self) -> Verbatim | None:
         """Parse the next expression as text: up to a comma, a closing bracket, WHERE, WHEN or THEN."""

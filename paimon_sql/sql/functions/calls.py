@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlglot.tokens import Token  # type: ignore[attr-defined]
 
+from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.session_dialect import walk
 from paimon_sql.sql.edits import Edit, apply
 
@@ -36,22 +37,13 @@ def calls_in(text: str) -> list[FunctionCall]:
     parser = walk(text)
     found: list[FunctionCall] = []
     while parser.token:
-        names = parser.index
-        parts = parser.parts() if parser.is_name() else None
-        inside = parser.bracket() if parts is not None and parser.sees("(") else None
-        if parts is not None and inside is not None:
-            found.append(
-                FunctionCall(
-                    tuple(part.name for part in parts.expressions),
-                    parser.tokens[names].start,
-                    parser.previous().end + 1,
-                    parser.token.end + 1,
-                    parser.tokens[inside[1]].start,
-                    tuple(parser.elements(inside)),
-                )
-            )
+        parts = parser.parts()
         if parts is None:
-            parser.advance_into()
+            parser.move_to(parser.index + 1)
+        elif parser.sees("(") and (inside := parser.bracket()) is not None:
+            name = tuple(part.name for part in parts.expressions)
+            opened, closed = parser.token.end + 1, parser.tokens[inside[1]].start
+            found.append(FunctionCall(name, *span(parts), opened, closed, tuple(parser.elements(inside))))
     return found
 
 
@@ -114,4 +106,4 @@ class NameLocations:
             return None
         parts = tuple(part.name for part in node.expressions)
         is_common = len(parts) == 1 and self._parser.is_common_table(parts[0], number)
-        return NameLocation(parts, offset, self._parser.previous().end + 1, is_common)
+        return NameLocation(parts, *span(node), is_common)

@@ -132,8 +132,8 @@ def check_not_in_definition(text: str, function: str) -> None:
     if not parser.accept("CREATE|ALTER"):
         return
     parser.accept("OR", "REPLACE|ALTER")
-    if parser.word in _DEFINITIONS:
-        kind, remedy = _DEFINITIONS[parser.word]
+    if parser.word() in _DEFINITIONS:
+        kind, remedy = _DEFINITIONS[parser.word()]
         raise UnsupportedError(
             f"A {kind} cannot call sys.{function} on columns, which is evaluated in this session only.",
             remedy=remedy,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlglot import exp
 
@@ -15,19 +14,15 @@ from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.errors import RefusedError
-from paimon_sql.sql.grammar.syntax import Found, Named, Series, compiled
+from paimon_sql.sql.grammar import Found, Series, SlotPart, compiled
 
 S = TypeVar("S", bound=Statement)
-_declared: list[type[Statement]] = []
-
-
-def declared_statements() -> list[type[Statement]]:
-    """The declared statements, grouped by module."""
-    return list(_declared)
+DECLARED: list[type[Statement]] = []
+"""The declared statements, grouped by module."""
 
 
 def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None) -> Callable[[type[S]], type[S]]:
-    """Declare the grammar of a statement class (see ``syntax``).
+    """Declare the grammar of a statement class (see ``grammar``).
 
     The slots and flags of the lines are fields of the class, and arguments of its node.
 
@@ -41,8 +36,8 @@ def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None)
         noted = {part.name: part for grammar in grammars for part in grammar.noted()}
         node = type(cls.__name__, (exp.Expression,), {"arg_types": dict.fromkeys(noted, False), "__doc__": cls.__doc__})
         cls.NODE, cls.GRAMMARS = node, grammars
-        _declared.append(cls)
-        cls.SLOTS = {name: part.slot for name, part in noted.items() if not isinstance(part, Named)}
+        DECLARED.append(cls)
+        cls.SLOTS = {name: part.slot for name, part in noted.items() if isinstance(part, SlotPart)}
         for line, grammar in zip(lines, grammars, strict=True):
             reads(*_first_words(line))(_reader(grammar, node, refusals or {}))
         rewrites(node)(lambda parsed, reading: _carried(cls, parsed, reading))
@@ -53,8 +48,9 @@ def declared(*lines: str, refusals: Mapping[str, tuple[str, str]] | None = None)
 
 
 def _carried(cls: type[Statement], node: exp.Expr, reading: Reading) -> Carried | None:
-    statement = cls.of(node, reading)
-    return None if statement is None else Carried(statement, spark_parses=cls.SPARK_PARSES)
+    plain = cls.plain_edits(node, reading)
+    statement = cls.of(node, reading.with_edits(plain))
+    return None if statement is None else Carried(statement, plain)
 
 
 def _first_words(line: str) -> tuple[str, ...]:
@@ -89,19 +85,16 @@ def _reader(
     return read
 
 
-@dataclass
-class Carried:
+class Carried(NamedTuple):
     """A carried statement.
 
     Attributes:
         statement: the statement that Python executes.
-        spark_parses: whether Spark's parser knows the statement and can find errors inside it.
-        plain: the edits that its parser needs for that, besides those of queries; they replace edits that they overlap.
+        plain: the edits that Spark's parser needs, besides those of queries; they replace edits that they overlap.
     """
 
     statement: Statement
-    spark_parses: bool = False
-    plain: list[Edit] = field(default_factory=list)
+    plain: Sequence[Edit] = ()
 
 
 Outcome = list[Edit] | Carried

@@ -42,19 +42,17 @@ class Call(exp.Expression):
 def read_call(parser: PaimonParser) -> Call | None:
     """Parse ``CALL [catalog.]sys.procedure(a, name => b)``."""
     parser.accept("CALL")
-    procedure, inside = parser.parts(), parser.bracket()
-    if procedure is None or inside is None:
+    procedure, close, arguments = parser.parts(), parser.enter(), list[exp.Expr]()
+    if procedure is None or close is None:
         return None
-    parser.advance_into()
-    arguments: list[exp.Expr] = []
-    while parser.index < inside[1]:
+    while parser.index < close:
         first, name = parser.token, parser.identifier() if parser.sees("=>", ahead=1) else None
         parser.accept("=>")
         value = parser.value()
-        if value is None or (not parser.accept(",") and parser.index < inside[1]):
+        if value is None or (not parser.accept(",") and parser.index < close):
             return None
         arguments.append(value if name is None else parser.placed(exp.Kwarg(this=name, expression=value), first))
-    parser.advance_into()
+    parser.step()
     return Call(this=procedure, expressions=arguments)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -16,7 +16,6 @@ _HARMLESS = frozenset(("type", "metastore", "warehouse"))
 
 
 @declared("CREATE CATALOG! [<if_not_exists: IF NOT EXISTS>] {name:word} [COMMENT {comment:string}] WITH {options}")
-@dataclass(frozen=True)
 class CreateCatalog(Statement):
     """CREATE CATALOG .. WITH: adds a catalog to this session. Secret values are not part of the carried statement."""
 
@@ -25,16 +24,12 @@ class CreateCatalog(Statement):
     if_not_exists: bool = False
     comment: str | None = None
 
-    @classmethod
-    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        statement = super().of(node, reading)
-        assert isinstance(statement, CreateCatalog)
+    def completed(self, node: exp.Expr, reading: Reading) -> Statement:
         keep = secret_store().store
-        return replace(statement, options={k: v if k in _HARMLESS else keep(v) for k, v in statement.options.items()})
+        return replace(self, options={k: v if k in _HARMLESS else keep(v) for k, v in self.options.items()})
 
 
 @declared("DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}")
-@dataclass(frozen=True)
 class DropCatalog(Statement):
     """DROP CATALOG: removes a catalog from this session; its files are kept."""
 

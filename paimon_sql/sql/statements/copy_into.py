@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.carried_statements import Statement
-from paimon_sql.sql.context import Reading, TableName
+from paimon_sql.sql.carried_statements import OfTable, Statement
+from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot, Text
+from paimon_sql.sql.grammar import READS, SLOTS, Slot, name_in
 from paimon_sql.sql.statements.base import declared
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
@@ -61,22 +61,17 @@ UNLOADED: Mapping[str, Mapping[str, _Kind]] = {
 """Options of files to write besides TYPE, by type."""
 
 
-class _FileFormat(Slot):
+class _FileFormat:
     """``(TYPE = .., ..)``: a file type and its options."""
-
-    what = "the format of the files"
-    example = "(TYPE = CSV)"
 
     def __init__(self, kinds: Mapping[str, Mapping[str, _Kind]], doing: str) -> None:
         self._kinds, self._doing = kinds, doing
 
     def parse(self, parser: PaimonParser) -> Names | None:
-        at, inside = parser.token_at(-2), parser.bracket()
-        if inside is None:
+        at, close, found = parser.token_at(-2), parser.enter(), dict[str, exp.EQ]()
+        if close is None:
             return None
-        parser.advance_into()
-        found: dict[str, exp.EQ] = {}
-        while parser.index < inside[1] or parser.sees(",", ahead=-1):
+        while parser.index < close or parser.sees(",", ahead=-1):
             first, name = parser.token, parser.identifier()
             if name is None or not parser.accept("="):
                 raise parser.refusal("Expected a name and a value of an option of FILE_FORMAT", first, _REMEDY)
@@ -84,26 +79,26 @@ class _FileFormat(Slot):
             if key in found:
                 raise parser.refusal(f"FILE_FORMAT specifies {key} twice", first)
             found[key] = parser.placed(exp.EQ(this=name, expression=self._value(parser, key)), first)
-            if not parser.accept(",") and parser.index < inside[1]:
-                raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
+            self._end_value(parser, close)
         if "TYPE" not in found:
             raise parser.refusal("FILE_FORMAT needs TYPE", at, _REMEDY)
         self._check(parser, found)
-        parser.advance_into()
+        parser.step()
         return Names(expressions=list(found.values()))
 
     def _value(self, parser: PaimonParser, key: str) -> exp.Expr:
-        first, inside = parser.token, parser.bracket()
-        if inside is None:
+        first, close, values = parser.token, parser.enter(), list[exp.Expr]()
+        if close is None:
             return self._single(parser, key)
-        parser.advance_into()
-        values: list[exp.Expr] = []
-        while parser.index < inside[1]:
+        while parser.index < close:
             values.append(self._single(parser, key))
-            if not parser.accept(",") and parser.index < inside[1]:
-                raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
-        parser.advance_into()
+            self._end_value(parser, close)
+        parser.step()
         return parser.placed(exp.Tuple(expressions=values), first)
+
+    def _end_value(self, parser: PaimonParser, close: int) -> None:
+        if not parser.accept(",") and parser.index < close:
+            raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
 
     def _single(self, parser: PaimonParser, key: str) -> exp.Expr:
         first = parser.token
@@ -163,58 +158,51 @@ def raw_text(parser: PaimonParser) -> exp.Literal | None:
     return node
 
 
-class _Raw(Text):
-    """A string of COPY INTO (`raw_text`)."""
-
-    def parse(self, parser: PaimonParser) -> exp.Expr | None:
-        return raw_text(parser)
-
-
-class _Path(_Raw):
-    """A path in quotes."""
-
-    what = "a path in quotes"
-
-    def parse(self, parser: PaimonParser) -> exp.Expr | None:
-        first, path = parser.token, raw_text(parser)
-        if path is not None and not path.name.strip():
-            raise parser.refusal("COPY INTO needs a path in quotes", first)
-        return path
+def _path(parser: PaimonParser) -> exp.Literal | None:
+    first, path = parser.token, raw_text(parser)
+    if path is not None and not path.name.strip():
+        raise parser.refusal("COPY INTO needs a path in quotes", first)
+    return path
 
 
-class _Source(Slot):
-    """A table, or a query in brackets."""
+def _source(parser: PaimonParser) -> Verbatim | None:
+    """Parse a table, or a query in brackets."""
+    first, inside = parser.token, parser.bracket()
+    if inside is not None:
+        if inside[1] == inside[0]:
+            raise parser.refusal("COPY INTO a path needs a query in the parentheses", first)
+        if not parser.sees(*READS, ahead=1):
+            problem = "COPY INTO a path copies the rows of a query that only reads"
+            raise parser.refusal(problem, parser.token_at(1), "Write a SELECT.")
+        return parser.text_up_to(inside[1] + 1)
+    start, parts = parser.index, parser.parts()
+    if parts is None:
+        return None
+    end = parser.index
+    parser.move_to(start)
+    return parser.text_up_to(end)
 
-    what = "a table or a query in parentheses"
-    example = "table|(query)"
 
-    def parse(self, parser: PaimonParser) -> Verbatim | None:
-        first, inside = parser.token, parser.bracket()
-        if inside is not None:
-            if inside[1] == inside[0]:
-                raise parser.refusal("COPY INTO a path needs a query in the parentheses", first)
-            if not parser.sees(*READS, ahead=1):
-                problem = "COPY INTO a path copies the rows of a query that only reads"
-                raise parser.refusal(problem, parser.token_at(1), "Write a SELECT.")
-            return parser.text_up_to(inside[1] + 1)
-        start, parts = parser.index, parser.parts()
-        if parts is None:
-            return None
-        end = parser.index
-        parser.move_to(start)
-        return parser.text_up_to(end)
+def _is_query(source: exp.Expr) -> bool:
+    return source.name.startswith("(")
 
-    def value(self, node: exp.Expr, reading: Reading) -> str:
-        start, end = span(node)
-        return reading.part(start + 1, end - 1).strip() if node.name.startswith("(") else reading.text(node)
+
+def _source_text(node: exp.Expr, reading: Reading) -> str:
+    start, end = span(node)
+    return reading.part(start + 1, end - 1).strip() if _is_query(node) else reading.text(node)
+
+
+def _format_slot(kinds: Mapping[str, Mapping[str, _Kind]], doing: str) -> Slot:
+    form = _FileFormat(kinds, doing)
+    return Slot("the format of the files", form.parse, form.value, "(TYPE = CSV)")
 
 
 SLOTS |= {
-    "load_format": _FileFormat(LOADED, "reading"),
-    "unload_format": _FileFormat(UNLOADED, "writing"),
-    "raw": _Raw(),
-    "path": _Path(),
-    "copied": _Source(),
+    "load_format": _format_slot(LOADED, "reading"),
+    "unload_format": _format_slot(UNLOADED, "writing"),
+    "raw": Slot("a string in quotes", raw_text, name_in, "'{}'"),
+    "path": Slot("a path in quotes", _path, name_in, "'{}'"),
+    "copied": Slot("a table or a query in parentheses", _source, _source_text, "table|(query)"),
 }
 
 
@@ -223,14 +211,12 @@ SLOTS |= {
     " (* [PATTERN = {pattern:raw}] [FORCE = <force: TRUE | FALSE>]"
     " [ON_ERROR = <on_error: ABORT_STATEMENT | CONTINUE | SKIP_FILE>] *)"
 )
-@dataclass(frozen=True)
-class CopyIntoTable(Statement):
+class CopyIntoTable(OfTable):
     """COPY INTO table FROM 'path'.
 
     ``file_format`` is validated, with keys (``TYPE`` is one) and keywords in upper case; lists are tuples.
     """
 
-    table: TableName
     path: str
     file_format: Mapping[str, Value]
     columns: tuple[str, ...] = ()
@@ -238,32 +224,19 @@ class CopyIntoTable(Statement):
     force: bool = False
     on_error: OnError = "ABORT_STATEMENT"
 
-    @classmethod
-    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        statement = super().of(node, reading)
-        return (
-            replace(statement, force=node.args.get("force") == "TRUE") if isinstance(statement, CopyIntoTable) else None
-        )
-
 
 @declared(
     "COPY INTO {path}! FROM {source:copied} FILE_FORMAT = {file_format:unload_format}"
     " [OVERWRITE = <overwrite: TRUE | FALSE>]"
 )
-@dataclass(frozen=True)
 class CopyIntoLocation(Statement):
     """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its parentheses."""
 
     path: str
     source: str
-    is_query: bool
-    file_format: Mapping[str, Value]
+    is_query: bool = False
+    file_format: Mapping[str, Value] = field(default_factory=dict)
     overwrite: bool = False
 
-    @classmethod
-    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        source, path, form = (node.args[name] for name in ("source", "path", "file_format"))
-        given = cls.SLOTS["file_format"].value(form, reading)
-        text = cls.SLOTS["source"].value(source, reading)
-        overwrite = node.args.get("overwrite") == "TRUE"
-        return cls(path.name, text, source.name.startswith("("), given, overwrite)
+    def completed(self, node: exp.Expr, reading: Reading) -> Statement:
+        return replace(self, is_query=_is_query(node.args["source"]))

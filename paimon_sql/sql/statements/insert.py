@@ -6,7 +6,7 @@ session that has them last, as Hive does: Spark takes all columns in the order o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
@@ -19,7 +19,6 @@ from paimon_sql.sql.statements.base import Carried, Outcome, rewrites
 from paimon_sql.sql.text.names import parts_in, quote_name
 
 
-@dataclass(frozen=True)
 class EvolvingInsert(RowChange):
     """INSERT that may add columns: BY NAME under ``write.merge-schema``, or WITH SCHEMA EVOLUTION (``evolves``)."""
 
@@ -36,13 +35,13 @@ def insert(node: exp.Insert, reading: Reading) -> Outcome | None:
         return None
     options, partition = options_of(target), target.args.get("partition")
     if node.meta.get("evolves"):
-        return Carried(EvolvingInsert(table, options, evolves=True), spark_parses=True)
+        return Carried(EvolvingInsert(table, options, evolves=True))
     if not node.args.get("by_name"):
         names_columns = isinstance(node.this, exp.Schema)
         return None if partition is None or names_columns else _like_hive(node, partition, table, reading)
     merge_option = options.get(WRITE_MERGE_SCHEMA.key)
     merges = reading.context.merges_schema(table) if merge_option is None else merge_option.lower() == "true"
-    return Carried(EvolvingInsert(table, options), spark_parses=True) if merges else None
+    return Carried(EvolvingInsert(table, options)) if merges else None
 
 
 def _like_hive(node: exp.Insert, partition: exp.Partition, table: TableName, reading: Reading) -> Outcome | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -17,7 +17,6 @@ from paimon_sql.sql.text.names import quote_name
 Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
 
 
-@dataclass(frozen=True)
 class Assignment(Node):
     """``column = value``: the column's parts, and an expression or ``DEFAULT``."""
 
@@ -25,7 +24,6 @@ class Assignment(Node):
     value: str
 
 
-@dataclass(frozen=True)
 class DeleteFrom(RowChange):
     """DELETE FROM; all rows without ``where``. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
 
@@ -35,7 +33,6 @@ class DeleteFrom(RowChange):
     options: Options = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class Update(RowChange):
     """UPDATE .. SET; all rows without ``where``."""
 
@@ -46,7 +43,6 @@ class Update(RowChange):
     options: Options = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class MergeClause(Node):
     """One WHEN clause of a MERGE.
 
@@ -63,7 +59,6 @@ class MergeClause(Node):
     assignments: tuple[Assignment, ...] = ()
 
 
-@dataclass(frozen=True)
 class MergeInto(RowChange):
     """MERGE INTO; for each row, the first clause whose condition holds is applied.
 
@@ -93,7 +88,7 @@ def delete_from(node: exp.Delete, reading: Reading) -> Outcome | None:
         return None
     where = _where(node, reading)
     statement = DeleteFrom(target.table, target.alias, where, _ctes(node, reading), target.options)
-    return Carried(statement, spark_parses=True, plain=target.plain)
+    return Carried(statement, target.plain)
 
 
 @rewrites(exp.Update)
@@ -107,7 +102,7 @@ def update(node: exp.Update, reading: Reading) -> Outcome | None:
         return None
     where = _where(node, reading)
     statement = Update(target.table, changes, target.alias, where, _ctes(node, reading), target.options)
-    return Carried(statement, spark_parses=True, plain=target.plain)
+    return Carried(statement, target.plain)
 
 
 @rewrites(exp.Merge)
@@ -121,19 +116,19 @@ def merge_into(node: exp.Merge, reading: Reading) -> Outcome | None:
     clauses = [_clause(when, reading) for when in whens]
     if not clauses or None in clauses:
         return None
-    source = _Source(using, reading)
+    source, plain = _source(using, reading)
     statement = MergeInto(
         target.table,
-        source.sql,
+        source,
         reading.text(on),
         tuple(c for c in clauses if c is not None),
         target.alias,
-        source.alias,
+        _text(using.args.get("alias"), reading),
         bool(node.meta.get("evolves")),
         _ctes(node, reading),
         target.options,
     )
-    return Carried(statement, spark_parses=True, plain=target.plain + source.plain)
+    return Carried(statement, target.plain + plain)
 
 
 class _Target:
@@ -147,21 +142,15 @@ class _Target:
         self.plain = [Edit(span(node).end, span(lists[-1]).end, "")] if lists else []
 
 
-class _Source:
-    """The source of a MERGE."""
-
-    def __init__(self, node: exp.Expr, reading: Reading) -> None:
-        alias, version = node.args.get("alias"), node.args.get("version")
-        begin, end = span(node)
-        if version is not None:
-            end = span(version).end
-        self.sql = reading.part(begin, end)
-        self.alias = _text(alias, reading)
-        self.plain: list[Edit] = []
-        if version is not None:  # Spark takes only a name here
-            names = names_of(node)
-            alias_sql = f" AS {quote_name(names[-1])}" if names and alias is None else ""
-            self.plain = [Edit(begin, end, f"(SELECT * FROM {self.sql}){alias_sql}")]
+def _source(node: exp.Expr, reading: Reading) -> tuple[str, list[Edit]]:
+    """The text of a MERGE's source, and the edits that Spark's parser needs, which takes only a name here."""
+    version, names = node.args.get("version"), names_of(node)
+    if version is None:
+        return reading.text(node), []
+    begin, end = span(node).start, span(version).end
+    sql = reading.part(begin, end)
+    alias = f" AS {quote_name(names[-1])}" if names and node.args.get("alias") is None else ""
+    return sql, [Edit(begin, end, f"(SELECT * FROM {sql}){alias}")]
 
 
 def _text(node: exp.Expr | None, reading: Reading) -> str | None:

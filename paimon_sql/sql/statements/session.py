@@ -58,7 +58,7 @@ def database_options(parser: PaimonParser) -> exp.Expr | None:
 @reads("SET|RESET")
 def set_option(parser: PaimonParser) -> exp.Expr | None:
     """Parse keys that Spark needs in back-quotes: ``SET 'key' = 'value'``, and Paimon's with dashes or stars."""
-    parser.advance_into()
+    parser.step()
     at, key = parser.token, parser.string()
     if key is None:
         found = _PAIMON_KEY.match(parser.sql, at.start) if at else None

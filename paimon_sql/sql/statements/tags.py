@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
-from sqlglot.generator import Generator
 
-from paimon_sql.sql.carried_statements import Statement
-from paimon_sql.sql.context import Reading, TableName
+from paimon_sql.sql.carried_statements import OfTable
+from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar import SLOTS, Slot
 from paimon_sql.sql.statements.base import declared
 
 _UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "min"}
 
 
-class _Lifetime(Slot):
+def _lifetime(parser: PaimonParser) -> exp.Expr | None:
+    number, unit = parser.whole_number(), "|".join((*_UNITS, *(f"{unit}S" for unit in _UNITS)))
+    if number is None or not parser.sees(unit):
+        return None
+    unit = parser.token.text.upper()
+    parser.step()
+    return exp.Interval(this=number, unit=exp.Var(this=unit))
+
+
+def _procedures_lifetime(node: exp.Interval, _: Reading) -> str:
     """The retention time of a tag, as procedures take it: ``7 d``."""
-
-    what = "a time, in DAYS, HOURS or MINUTES"
-    example = "7 DAYS"
-
-    def parse(self, parser: PaimonParser) -> exp.Expr | None:
-        number, unit = parser.whole_number(), "|".join((*_UNITS, *(f"{unit}S" for unit in _UNITS)))
-        if number is None or not parser.sees(unit):
-            return None
-        unit = parser.token.text.upper()
-        parser.step()
-        return exp.Interval(this=number, unit=exp.Var(this=unit))
-
-    def value(self, node: exp.Expr, reading: Reading) -> str:
-        return f"{node.this.name} {_UNITS[node.args['unit'].name.removesuffix('S')]}"
-
-    def sql(self, generator: Generator, node: exp.Expr) -> str:
-        return f"{node.this.name} {node.args['unit'].name}"
+    return f"{node.this.name} {_UNITS[node.text('unit').removesuffix('S')]}"
 
 
-SLOTS["lifetime"] = _Lifetime()
+SLOTS["lifetime"] = Slot(
+    "a time, in DAYS, HOURS or MINUTES",
+    _lifetime,
+    _procedures_lifetime,
+    "7 DAYS",
+    lambda _, node: f"{node.this.name} {node.text('unit')}",
+)
 _ALTER = "ALTER TABLE {table} "
 
 
@@ -46,8 +43,7 @@ _ALTER = "ALTER TABLE {table} "
     _ALTER + "<mode: CREATE OR REPLACE | CREATE | REPLACE> TAG! [<if_not_exists: IF NOT EXISTS>] {tag}"
     " [AS OF VERSION {snapshot:number}] [RETAIN {time_retained:lifetime}]"
 )
-@dataclass(frozen=True)
-class CreateTag(Statement):
+class CreateTag(OfTable):
     """CREATE TAG, REPLACE TAG or CREATE OR REPLACE TAG.
 
     Attributes:
@@ -57,7 +53,6 @@ class CreateTag(Statement):
         if_not_exists: with CREATE, leave an existing tag unchanged.
     """
 
-    table: TableName
     tag: str
     mode: Literal["CREATE", "REPLACE", "CREATE OR REPLACE"] = "CREATE"
     snapshot: int | None = None
@@ -66,31 +61,24 @@ class CreateTag(Statement):
 
 
 @declared(_ALTER + "DELETE|DROP TAG! [<if_exists: IF EXISTS>] {tag}")
-@dataclass(frozen=True)
-class DeleteTag(Statement):
+class DeleteTag(OfTable):
     """DELETE TAG; ``tag`` may be several names, separated by commas."""
 
-    table: TableName
     tag: str
     if_exists: bool = False
 
 
 @declared(_ALTER + "RENAME TAG! {tag} TO {target:new_name}")
-@dataclass(frozen=True)
-class RenameTag(Statement):
+class RenameTag(OfTable):
     """RENAME TAG .. TO."""
 
-    table: TableName
     tag: str
     target: str
 
 
 @declared("SHOW TAGS [FROM|IN] {table}!")
-@dataclass(frozen=True)
-class ShowTags(Statement):
+class ShowTags(OfTable):
     """SHOW TAGS: one column ``tag``."""
-
-    table: TableName
 
 
 @declared(
@@ -101,11 +89,9 @@ class ShowTags(Statement):
         ("A branch has no time to live", "Delete it when it is no longer needed."),
     ),
 )
-@dataclass(frozen=True)
-class CreateBranch(Statement):
+class CreateBranch(OfTable):
     """CREATE BRANCH, from a tag or snapshot, or empty."""
 
-    table: TableName
     branch: str
     tag: str | None = None
     if_not_exists: bool = False
@@ -113,31 +99,24 @@ class CreateBranch(Statement):
 
 
 @declared(_ALTER + "DELETE|DROP BRANCH! [<if_exists: IF EXISTS>] {branch}")
-@dataclass(frozen=True)
-class DeleteBranch(Statement):
+class DeleteBranch(OfTable):
     """DELETE BRANCH; ``branch`` may be several names, separated by commas."""
 
-    table: TableName
     branch: str
     if_exists: bool = False
 
 
 @declared(_ALTER + "RENAME BRANCH! {branch} TO {target:new_name}")
-@dataclass(frozen=True)
-class RenameBranch(Statement):
+class RenameBranch(OfTable):
     """RENAME BRANCH .. TO."""
 
-    table: TableName
     branch: str
     target: str
 
 
 @declared("SHOW BRANCHES [FROM|IN] {table}!")
-@dataclass(frozen=True)
-class ShowBranches(Statement):
+class ShowBranches(OfTable):
     """SHOW BRANCHES: one column ``branch``."""
-
-    table: TableName
 
 
 @reads("ALTER", "TABLE")

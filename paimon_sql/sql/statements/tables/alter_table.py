@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.carried_statements import Node, Statement
-from paimon_sql.sql.context import Reading, TableName
+from paimon_sql.sql.carried_statements import Node, OfTable
+from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.generator import writes
-from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
+from paimon_sql.sql.errors import RefusedError
 from paimon_sql.sql.statements.base import Carried, Outcome, rewrites
 from paimon_sql.sql.statements.tables.columns import Column, columns_of
 from paimon_sql.sql.types import type_text
@@ -35,7 +33,6 @@ class AlterTable(exp.Alter):
     arg_types = {**exp.Alter.arg_types, "verb": True, "columns": False, "rest": False}
 
 
-@dataclass(frozen=True)
 class ColumnChange(Node):
     """A column to add, or to replace the one of its name.
 
@@ -50,19 +47,15 @@ class ColumnChange(Node):
     after: str | None = None
 
 
-@dataclass(frozen=True)
-class AddColumns(Statement):
+class AddColumns(OfTable):
     """ALTER TABLE .. ADD (..) in one change of the schema, for types that Spark cannot declare."""
 
-    table: TableName
     columns: tuple[ColumnChange, ...]
 
 
-@dataclass(frozen=True)
-class ModifyColumns(Statement):
+class ModifyColumns(OfTable):
     """ALTER TABLE .. MODIFY: the columns are from now on as they are written, in one change of the schema."""
 
-    table: TableName
     columns: tuple[ColumnChange, ...]
 
 
@@ -70,10 +63,10 @@ class ModifyColumns(Statement):
 def read_alter_table(parser: PaimonParser) -> AlterTable | None:
     """Parse ALTER TABLE in Flink's form; deep parsing makes the same tree of Spark's form."""
     parser.accept("ALTER", "TABLE")
-    table, verb, word = parser.table_name(), parser.token, parser.word
+    table, verb, word = parser.table_name(), parser.token, parser.word()
     if table is None or word not in _VERBS:
         return None
-    parser.advance_into()
+    parser.step()
     has_sparks_word = not parser.shallow and parser.accept(_VERBS[word])
     wrapped = parser.sees("(")
     is_column = parser.is_name() and (has_sparks_word or not parser.sees(_NOT_A_COLUMN))
@@ -136,21 +129,14 @@ def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
     columns = columns_of(schema, reading.source, False)
     if verb == "ADD" and all(c.is_exact for c in columns):
         return [word, *(edit for column in columns for edit in column.edits)]
-    changes = tuple(_change(column, node, reading) for column in columns)
+    changes = tuple(_change(column, reading) for column in columns)
     return Carried(AddColumns(table, changes) if verb == "ADD" else ModifyColumns(table, changes))
 
 
-def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
+def _change(column: Column, reading: Reading) -> ColumnChange:
     if column.type is None:
-        definition = next(d for d in node.args["columns"].expressions if d.name == column.name)
-        start, end = _type_span(definition)
-        problem = f"The type of column '{column.name}' is not supported."
-        raise SqlSyntaxError(problem, text=reading.source, start=start, end=end)
+        kinds = (column.node.args.get("kind"), *column.node.constraints)
+        at = next((kind for kind in kinds if kind is not None and "start" in kind.meta), column.node)
+        raise reading.error(f"The type of column '{column.name}' is not supported.", at)
     position, after = column.position or (None, None)
     return ColumnChange(column.name, type_text(column.type), column.comment, position, after)
-
-
-def _type_span(definition: exp.ColumnDef) -> tuple[int, int]:
-    """The span of a column's type; of the whole definition without one."""
-    kinds = [c for c in (definition.args.get("kind"), *definition.constraints) if c is not None and "start" in c.meta]
-    return span(kinds[0]) if kinds else span(definition)

@@ -20,7 +20,7 @@ class Column:
     """A column as the user wrote it.
 
     Attributes:
-        span: the whole definition.
+        node: the whole definition.
         type: its type, with nullability; None if Paimon has no such type, and Spark reports the error.
         foreign: whether Spark does not know the spelling of the type.
         is_key: whether the definition has PRIMARY KEY.
@@ -28,14 +28,18 @@ class Column:
         edits: the edits to Spark's form.
     """
 
-    name: str
-    span: Span
+    node: exp.ColumnDef
     type: DataType | None = None
     foreign: bool = False
     is_key: bool = False
     comment: str | None = None
     position: tuple[Literal["FIRST", "AFTER"], str | None] | None = None
     edits: list[Edit] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.node.name
 
     @property
     def is_exact(self) -> bool:
@@ -54,13 +58,8 @@ def columns_of(schema: exp.Schema, text: str, spark_style: bool) -> list[Column]
     return [_column(node, text, spark_style) for node in schema.expressions if isinstance(node, exp.ColumnDef)]
 
 
-def keys_of(schema: exp.Schema) -> list[exp.PrimaryKey]:
-    """The PRIMARY KEY constraints of a definition."""
-    return [node for node in schema.expressions if isinstance(node, exp.PrimaryKey)]
-
-
 def _column(node: exp.ColumnDef, text: str, spark_style: bool) -> Column:
-    column = Column(node.name, span(node))
+    column = Column(node)
     kind = node.args.get("kind")
     nullable = True
     for constraint in node.constraints:

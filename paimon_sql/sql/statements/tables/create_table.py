@@ -20,9 +20,9 @@ from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit, clause
-from paimon_sql.sql.errors import PositionedError, RefusedError, SqlSyntaxError
+from paimon_sql.sql.errors import PositionedError, RefusedError
 from paimon_sql.sql.statements.base import Outcome, rewrites
-from paimon_sql.sql.statements.tables.columns import Column, columns_of, keys_of, without_elements
+from paimon_sql.sql.statements.tables.columns import Column, columns_of, without_elements
 from paimon_sql.sql.text.names import quote_name, string_sql
 from paimon_sql.sql.types import TYPE_PROPERTY, type_text
 
@@ -110,7 +110,7 @@ def _read_deeply(parser: PaimonParser) -> CreateTable | None:
         return None
     words = set[str]()
     while parser.token and not parser.sees("AS|SELECT"):
-        words.add(parser.word)
+        words.add(parser.word())
         parser.step()
     if "LIKE" in words:
         return None
@@ -159,7 +159,7 @@ def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
     """
     found: dict[str, exp.Expr | None] = {}
     while parser.token and not parser.sees(_QUERY):
-        first, word = parser.token, parser.word
+        first, word = parser.token, parser.word()
         if word == "WITH" and not parser.sees("(|SERDEPROPERTIES", ahead=1):
             break
         parser.step()
@@ -217,17 +217,18 @@ def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
         return None
     has_type = any(option.name == "type" for option in node.given)
     kind = [_property_sql("type", "format-table")] if node.provider in _FILES and not has_type else []
-    return list(_edits(node, reading.source, kind)) or None
+    return list(_edits(node, reading, kind)) or None
 
 
-def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
+def _edits(node: CreateTable, reading: Reading, kind: list[str]) -> Iterator[Edit]:
     schema = node.this if isinstance(node.this, exp.Schema) and not _is_text(node.this) else None
-    columns, keys = (columns_of(schema, text, node.is_spark_style), keys_of(schema)) if schema is not None else ([], [])
+    columns = columns_of(schema, reading.source, node.is_spark_style) if schema is not None else []
+    keys = [each for each in schema.expressions if isinstance(each, exp.PrimaryKey)] if schema is not None else []
     is_ours = "WITH" in node.meta["clauses"] or keys or any(c.foreign or c.is_key for c in columns)
     if not is_ours:
-        yield from _property_edits(text, node, kind)
+        yield from _property_edits(reading, node, kind)
         return
-    key = _primary_key(text, columns, keys)
+    key = _primary_key(reading, columns, keys)
     if schema is not None and columns:
         spans = [span(each) for each in schema.expressions]
         yield from without_elements(spans, [span(k) for k in keys])
@@ -241,9 +242,10 @@ def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
         if column.type is not None and not column.is_exact and (column.foreign or not node.is_spark_style)
     ]
     if key is not None:
-        _refuse_both(text, node.given, "primary-key", "The primary key is specified twice, as a constraint and here.")
+        twice = "The primary key is specified twice, as a constraint and here."
+        _refuse_both(reading, node.given, "primary-key", twice)
         additions.insert(0, _property_sql("primary-key", key))
-    yield from _property_edits(text, node, additions + kind)
+    yield from _property_edits(reading, node, additions + kind)
 
 
 def _is_text(schema: exp.Schema) -> bool:
@@ -254,31 +256,30 @@ def _property_sql(key: str, value: str) -> str:
     return f"{string_sql(key)} = {string_sql(value)}"
 
 
-def _primary_key(text: str, columns: Sequence[Column], keys: Sequence[exp.PrimaryKey]) -> str | None:
+def _primary_key(reading: Reading, columns: Sequence[Column], keys: Sequence[exp.PrimaryKey]) -> str | None:
     """The names of the key columns, separated by commas; None without a key."""
-    declared = [([part.name for part in k.expressions], span(k)) for k in keys]
-    declared += [([c.name], c.span) for c in columns if c.is_key]
+    declared: list[exp.Expr] = [*keys, *(column.node for column in columns if column.is_key)]
     if not declared:
         return None
-    names, (start, end) = declared[-1]
+    key = declared[-1]
     if len(declared) > 1:
         remedy = "Name all its columns in one PRIMARY KEY (a, b) NOT ENFORCED."
-        raise SqlSyntaxError("A table has one primary key.", text=text, start=start, end=end, remedy=remedy)
+        raise reading.error("A table has one primary key.", key, remedy)
+    names = [part.name for part in key.expressions] if isinstance(key, exp.PrimaryKey) else [key.name]
     if any("," in name for name in names):
-        raise SqlSyntaxError("The name of a key column contains a comma.", text=text, start=start, end=end)
+        raise reading.error("The name of a key column contains a comma.", key)
     return ",".join(names)
 
 
-def _refuse_both(text: str, given: Sequence[exp.Property], key: str, problem: str) -> None:
-    duplicate = next((option for option in given if option.name == key), None)
-    if duplicate is not None:
-        start, end = span(duplicate)
-        raise SqlSyntaxError(problem, text=text, start=start, end=end)
+def _refuse_both(reading: Reading, given: Sequence[exp.Property], key: str, problem: str) -> None:
+    for option in given:
+        if option.name == key:
+            raise reading.error(problem, option)
 
 
-def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Iterator[Edit]:
+def _property_edits(reading: Reading, node: CreateTable, additions: list[str]) -> Iterator[Edit]:
     """Merge the options of WITH and the additions into one TBLPROPERTIES clause."""
-    clauses = node.meta["clauses"]
+    clauses, text = node.meta["clauses"], reading.source
     given, properties = clauses.get("WITH"), clauses.get("TBLPROPERTIES")
     if given is None:
         if properties is not None:
@@ -291,7 +292,7 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
     partition = [option for option in given.expressions if option.name == "partition"]
     if "PARTITIONED" in clauses:
         problem = "The partition columns are specified twice, in PARTITIONED BY and here."
-        _refuse_both(text, partition, "partition", problem)
+        _refuse_both(reading, partition, "partition", problem)
     if given.expressions and not partition and properties is None:
         yield Edit(start, start + len("WITH"), "TBLPROPERTIES")
         yield from _appended(given, additions)

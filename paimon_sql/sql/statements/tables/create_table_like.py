@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
-from sqlglot.generator import Generator
 
-from paimon_sql.sql.carried_statements import Options as OptionMap
-from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.carried_statements import OfTable, Options, Statement
 from paimon_sql.sql.context import Reading, TableName, names_of
-from paimon_sql.sql.dialect.nodes import Names, Options, span
+from paimon_sql.sql.dialect.nodes import Names
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.grammar.slots import SLOTS, NameList, Table
+from paimon_sql.sql.grammar import SLOTS, Slot, each_name
 from paimon_sql.sql.statements.base import declared
 
 _PAIMON = "PAIMON"
 _FEATURE = "EXCLUDING|INCLUDING|OVERWRITING"
 
 
-class _Source(Table):
-    """A table of any catalog."""
-
-    what = "a table"
-
-    def value(self, node: exp.Expr, reading: Reading) -> TableName | None:
-        names = names_of(node)
-        return reading.context.full_name(names) if names else None
+def _any_table(node: exp.Expr, reading: Reading) -> TableName | None:
+    """The name of a table of any catalog."""
+    names = names_of(node)
+    return reading.context.full_name(names) if names else None
 
 
-class _Features(NameList):
-    """``(EXCLUDING OPTIONS INCLUDING CONSTRAINTS)``, as Flink writes it."""
-
-    what = "features in parentheses"
-    example = "(EXCLUDING OPTIONS)"
-
-    def parse(self, parser: PaimonParser) -> Names | None:
-        if not parser.sees("(", _FEATURE) or (inside := parser.bracket()) is None:
-            return None
-        parser.advance_into()
-        found: list[exp.Expr] = []
-        while parser.sees(_FEATURE) and parser.index + 1 < inside[1]:
-            verb = parser.word
-            parser.advance_into()
-            found.append(exp.Var(this=f"{verb} {parser.word}"))
-            parser.advance_into()
-        if parser.index != inside[1]:
-            raise parser.refusal("Expected EXCLUDING, INCLUDING or OVERWRITING and a feature", parser.token)
-        parser.advance_into()
-        return Names(expressions=found)
-
-    def sql(self, generator: Generator, node: exp.Expr) -> str:
-        return f"({' '.join(each.name for each in node.expressions)})"
+def _features(parser: PaimonParser) -> Names | None:
+    """Parse ``(EXCLUDING OPTIONS INCLUDING CONSTRAINTS)``, as Flink writes it."""
+    if not parser.sees("(", _FEATURE) or (close := parser.enter()) is None:
+        return None
+    found: list[exp.Expr] = []
+    while parser.sees(_FEATURE) and parser.index + 1 < close:
+        found.append(exp.Var(this=f"{parser.word()} {parser.word(1)}"))
+        parser.move_to(parser.index + 2)
+    parser.leave(close, "Expected EXCLUDING, INCLUDING or OVERWRITING and a feature")
+    return Names(expressions=found)
 
 
-SLOTS |= {"source": _Source(), "features": _Features()}
+SLOTS |= {
+    "source": Slot("a table", PaimonParser.table_name, _any_table),
+    "features": Slot(
+        "features in parentheses",
+        _features,
+        each_name,
+        "(EXCLUDING OPTIONS)",
+        lambda _, node: f"({' '.join(each.name for each in node.expressions)})",
+    ),
+}
 
 
 @declared(
@@ -63,39 +52,30 @@ SLOTS |= {"source": _Source(), "features": _Features()}
     " LIKE! {source}"
     " (* [WITH|TBLPROPERTIES {options}] [USING {provider:word}] [LOCATION {location:string}] [{features}] *)"
 )
-@dataclass(frozen=True)
-class CreateTableLike(Statement):
+class CreateTableLike(OfTable):
     """CREATE TABLE .. LIKE; ``options`` override those of the source.
 
     ``features`` are Flink's, such as ``EXCLUDING OPTIONS``.
     """
 
-    table: TableName
     source: TableName
     if_not_exists: bool = False
-    options: OptionMap = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     features: tuple[str, ...] = ()
     provider: str | None = None
     location: str | None = None
 
-    @classmethod
-    def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        statement, context, source = super().of(node, reading), reading.context, node.args["source"]
-        if not isinstance(statement, CreateTableLike):
-            return None
-        if statement.table[0] in context.shared_catalogs:
-            provider = (statement.provider or _PAIMON).upper()
+    def completed(self, node: exp.Expr, reading: Reading) -> Statement | None:
+        source, given = node.args["source"], node.args.get("given")
+        if self.table[0] in reading.context.shared_catalogs:
+            provider = (self.provider or _PAIMON).upper()
             is_paimons = reading.table(source) is not None
-            if statement.provider and provider == _PAIMON and not is_paimons:
+            if self.provider and provider == _PAIMON and not is_paimons:
                 remedy = "Use CREATE TABLE .. USING paimon AS SELECT .. WHERE false."
-                start, end = span(source)
-                problem = "A Paimon table cannot be created LIKE a table of another format."
-                raise SqlSyntaxError(problem, text=reading.source, start=start, end=end, remedy=remedy)
+                raise reading.error("A Paimon table cannot be created LIKE a table of another format.", source, remedy)
             if not is_paimons or provider != _PAIMON:
                 return None
-        given = node.args.get("given")
-        defaults = given.values if isinstance(given, Options) else {}
-        return replace(statement, options={**defaults, **statement.options})
+        return replace(self, options={**(given.values if given else {}), **self.options})
 
 
 @reads("CREATE", "TABLE")

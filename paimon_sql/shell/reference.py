@@ -1,4 +1,7 @@
-"""Reference pages in Markdown: the command, stored procedures, declared statements and system tables."""
+"""Reference pages of the documentation, in Markdown, generated from declarations.
+
+``python -m paimon_sql.shell.reference [DIRECTORY]`` writes them, by default to ``docs/reference``.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,32 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
+from pathlib import Path
 from typing import cast
 
 import typer
 from typer.core import TyperGroup, TyperOption
 
 from paimon_sql import system_tables as tables
+from paimon_sql.format.options import generate_docs
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.shell.commands import COMMANDS
 from paimon_sql.shell.formats import formats
 from paimon_sql.shell.main import FAILED, INTERRUPTED, PIPE_CLOSED, app
-from paimon_sql.sql.carried_statements import Statement
-from paimon_sql.sql.statements.base import declared_statements
+from paimon_sql.sql.statements.base import DECLARED
+
+
+def pages() -> dict[str, str]:
+    """The pages by file name."""
+    found = {
+        "procedures.md": [*_PROCEDURES_HEAD, *chain(*map(_procedure_section, procedures().values()))],
+        "system_tables.md": _system_tables_page(),
+        "cli.md": _command_page(),
+        "statements.md": _statements_page(),
+    }
+    return {"options.md": generate_docs()} | {name: "\n".join(lines) + "\n" for name, lines in found.items()}
 
 
 def code(text: str) -> str:
@@ -46,12 +61,8 @@ def _row(cells: Iterable[str]) -> str:
 _WRONG_ARGUMENTS = 2
 
 
-def command_page() -> str:
+def _command_page() -> Iterator[str]:
     """The page: arguments, commands of the shell, formats and exit status."""
-    return "\n".join(_lines()) + "\n"
-
-
-def _lines() -> Iterator[str]:
     command = cast("TyperGroup", typer.main.get_command(app))
     call = command.commands["call"]
     yield from ("# The command paimon-sql", "", str(app.info.help))
@@ -105,12 +116,6 @@ _PROCEDURES_HEAD = (
 )
 
 
-def procedures_page() -> str:
-    """The page: procedures with arguments, results and an example."""
-    sections = (line for p in procedures().values() for line in _procedure_section(p))
-    return "\n".join([*_PROCEDURES_HEAD, *sections]) + "\n"
-
-
 def _procedure_section(procedure: Procedure) -> Iterator[str]:
     yield from ("", f"## {procedure.name}", "", procedure.summary, "", inspect.getdoc(type(procedure)) or "")
     yield from ("", "```", procedure.example, "```")
@@ -136,20 +141,20 @@ _STATEMENTS_HEAD = (
 )
 
 
-def statements_page() -> str:
+def _statements_page() -> Iterator[str]:
     """The page: statements by module."""
-    families = groupby(declared_statements(), key=lambda each: each.__module__)
-    sections = (line for name, family in families for line in _statement_section(name, list(family)))
-    return "\n".join([*_STATEMENTS_HEAD, *sections]) + "\n"
+    yield from _STATEMENTS_HEAD
+    for module, family in groupby(DECLARED, key=lambda each: each.__module__):
+        title = module.rpartition(".")[2].replace("_", " ").capitalize()
+        yield from ("", f"## {title}", "", _summary(sys.modules[module]))
+        for statement in family:
+            yield from ("", "```", *(grammar.usage() for grammar in statement.GRAMMARS), "```", "")
+            yield _summary(statement).replace("``", "`")
 
 
-def _statement_section(module: str, family: list[type[Statement]]) -> Iterator[str]:
-    summary, *_ = (inspect.getdoc(sys.modules[module]) or "").split("\n\n")
-    yield from ("", f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "", summary)
-    for statement in family:
-        yield from ("", "```", *(grammar.usage() for grammar in statement.GRAMMARS), "```", "")
-        summary, *_ = (inspect.getdoc(statement) or "").split("\n\n")
-        yield summary.replace("``", "`")
+def _summary(documented: object) -> str:
+    """The first paragraph of a docstring."""
+    return (inspect.getdoc(documented) or "").partition("\n\n")[0]
 
 
 _TABLES_HEAD = (
@@ -160,12 +165,11 @@ _TABLES_HEAD = (
 _OF_CATALOGS = ("", "# Tables of the database sys", "", "These tables describe a whole catalog.")
 
 
-def system_tables_page() -> str:
+def _system_tables_page() -> Iterator[str]:
     """The page: system tables, with their columns unless these depend on the table."""
-    found = sorted((tables.system_tables() | tables.scanned_tables() | tables.table_views()).items())
-    of_tables = (line for _, t in found for line in _table_section(t))
-    of_catalogs = (line for t in tables.catalog_tables().values() for line in _table_section(t))
-    return "\n".join([*_TABLES_HEAD, *of_tables, *_OF_CATALOGS, *of_catalogs]) + "\n"
+    found = tables.system_tables() | tables.scanned_tables() | tables.table_views()
+    yield from chain(_TABLES_HEAD, *(_table_section(found[name]) for name in sorted(found)))
+    yield from chain(_OF_CATALOGS, *map(_table_section, tables.catalog_tables().values()))
 
 
 def _table_section(
@@ -177,3 +181,10 @@ def _table_section(
         return
     rows = ((code(c.name), c.type.as_nullable().sql(), sentence(c.description or "")) for c in system_table.columns)
     yield from table(("column", "type", "meaning"), rows)
+
+
+if __name__ == "__main__":
+    directory = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/reference")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (directory / name).write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ In ``DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}``:
 - ``!`` is the cut: after it the statement is recognized, and a mismatch is an error.
 - ``[..]`` is optional, ``[.. | ..]`` an optional choice.
 - ``<flag: WORDS>`` records that words are there, ``<mode: A B | C>`` which of them.
-- ``{name:kind}`` is a slot of a kind of ``slots``.
+- ``{name:kind}`` is a slot of a kind of `SLOTS`.
 - ``(* [..] [..] *)`` has its parts in any order, each at most once.
 """
 
@@ -14,18 +14,83 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import Any
 
+from sqlglot import exp
+from sqlglot.generator import Generator
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.context import Reading, names_of
+from paimon_sql.sql.dialect.generator import Write
+from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.errors import RefusedError
-from paimon_sql.sql.grammar.slots import SLOTS, Slot
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.generator import Generator
+READS = ("SELECT|WITH|VALUES|TABLE|FROM|MAP|REDUCE|(",)
+"""First words of queries."""
 
-    from paimon_sql.sql.dialect.parser import PaimonParser
+
+@dataclass(frozen=True)
+class Slot:
+    """A kind of slot.
+
+    Attributes:
+        what: the noun phrase for errors where the contents are missing; ``{}`` is the slot's name.
+        parse: parses the contents; None if they do not fit.
+        value: the value of a node in the statement's data, by default its text; None for another catalog's table.
+        example: the usage to show, by default the slot's name.
+        sql: generates a node.
+    """
+
+    what: str
+    parse: Callable[[PaimonParser], exp.Expr | None]
+    value: Callable[[Any, Reading], object] = lambda node, reading: reading.text(node)
+    example: str = "{}"
+    sql: Write = lambda generator, node: generator.sql(node)
+
+
+def name_in(node: exp.Expr, _: Reading) -> str:
+    """The name or string of a node."""
+    return node.name
+
+
+def each_name(node: exp.Expr, _: Reading) -> tuple[str, ...]:
+    """The names in a list."""
+    return tuple(each.name for each in node.expressions)
+
+
+def _name_or_literal(parser: PaimonParser) -> exp.Expr | None:
+    return parser.identifier(TokenType.STRING, TokenType.NUMBER)
+
+
+SLOTS: dict[str, Slot] = {
+    **dict.fromkeys(("tag", "branch"), Slot("the name of a {}", _name_or_literal, name_in)),
+    "new_name": Slot("the new name", _name_or_literal, name_in),
+    "word": Slot("a {}", PaimonParser.identifier, name_in),
+    "names": Slot("column names in parentheses", PaimonParser.names_in_brackets, each_name, "(a, b)"),
+    "list": Slot(
+        "names",
+        PaimonParser.name_list,
+        each_name,
+        "a, b",
+        lambda generator, node: ", ".join(map(generator.sql, node.expressions)),
+    ),
+    "table": Slot("the name of a {}", PaimonParser.table_name, lambda node, reading: reading.table(node)),
+    "new_table": Slot(
+        "the name of a {}",
+        PaimonParser.table_name,
+        lambda node, reading: reading.context.resolve_new_table(names_of(node)),
+    ),
+    "string": Slot("a string in quotes", PaimonParser.string, name_in, "'{}'"),
+    "number": Slot("the ID of a {}", PaimonParser.whole_number, lambda node, _: int(node.name)),
+    "options": Slot("options in parentheses", PaimonParser.options, lambda node, _: node.values, "('key' = 'value')"),
+}
+"""Slots by kind, as named in lines of grammar; modules of statements add theirs. A new table may be missing; the name
+of another table must be one of Paimon's, or the statement is left to Spark."""
+
 
 Found = dict[str, object]
 """The parsed values of a statement by the names of its slots and flags."""
@@ -55,7 +120,7 @@ class Part(ABC):
         """The part as usages show it."""
         return " ".join(part.usage() for part in self.parts)
 
-    def noted(self) -> Iterator[Named | SlotPart]:
+    def noted(self) -> Iterator[Recorded]:
         """The parts, itself or inside, that record a value."""
         for part in self.parts:
             yield from part.noted()
@@ -85,8 +150,17 @@ class Words(Part):
         return self._canonical
 
 
-class Named(Part):
-    """Keywords that are recorded under a name: that they are there, or which choice."""
+class Recorded(Part):
+    """A part that is recorded under a name."""
+
+    name: str
+
+    def noted(self) -> Iterator[Recorded]:
+        yield self
+
+
+class Named(Recorded):
+    """Keywords: recorded is that they are there, or which choice."""
 
     def __init__(self, name: str, choices: Sequence[str]) -> None:
         self.name, self.choices = name, choices
@@ -110,15 +184,12 @@ class Named(Part):
     def missing(self) -> str:
         return " or ".join(self.choices)
 
-    def noted(self) -> Iterator[Named | SlotPart]:
-        yield self
 
+class SlotPart(Recorded):
+    """A slot: recorded is its node."""
 
-class SlotPart(Part):
-    """A slot, recorded under its name."""
-
-    def __init__(self, name: str, slot: Slot) -> None:
-        self.name, self.slot = name, slot
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind, self.slot = name, kind, SLOTS[kind]
 
     def parse(self, parser: PaimonParser, found: Found) -> bool:
         node = self.slot.parse(parser)
@@ -132,13 +203,10 @@ class SlotPart(Part):
         return None if value is None else self.slot.sql(generator, value)
 
     def usage(self) -> str:
-        return self.slot.usage(self.name)
+        return self.slot.example.format(self.name)
 
     def missing(self) -> str:
         return self.slot.what.format(self.name)
-
-    def noted(self) -> Iterator[Named | SlotPart]:
-        yield self
 
 
 class Series(Part):
@@ -233,15 +301,15 @@ class AnyOrder(Part):
 
 def compiled(line: str) -> Series:
     """Compile a line of grammar."""
-    pieces = list(_PIECE.finditer(line.replace("!", " ! ")))
-    series, rest = _series(pieces, is_part=False)
-    if rest:
+    pieces = deque(_PIECE.finditer(line.replace("!", " ! ")))
+    series = _series(pieces, is_part=False)
+    if pieces:
         raise ValueError(f"Unexpected text at the end of a line of grammar: {line}")
     return series
 
 
-def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list[re.Match[str]]]:
-    """Compile the series at the beginning, up to its closing piece; returns it, and the remaining pieces."""
+def _series(pieces: deque[re.Match[str]], *, is_part: bool) -> Series:
+    """Compile and remove the series at the beginning, up to its closing piece."""
     parts: list[Part] = []
     words: list[str] = []
     cut: int | None = None
@@ -252,7 +320,7 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
             words.clear()
 
     while pieces and pieces[0][0] not in ("]", "|", "*)"):
-        piece, *pieces = pieces
+        piece = pieces.popleft()
         if piece[0] not in ("[", "(*", "!") and not piece["slot"] and not piece["flag"]:
             if is_part and piece[0] == "=":  # the first word alone decides that an option is there
                 flush_words()
@@ -260,31 +328,25 @@ def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list
             continue
         flush_words()
         if piece["slot"]:
-            parts.append(SlotPart(piece["slot"], SLOTS[piece["kind"] or piece["slot"]]))
+            parts.append(SlotPart(piece["slot"], piece["kind"] or piece["slot"]))
         elif piece["flag"]:
             parts.append(Named(piece["flag"], [" ".join(words.split()) for words in piece["words"].split("|")]))
         elif piece[0] == "!":
             cut = len(parts)
         elif piece[0] == "[":
-            maybe, pieces = _maybe(pieces)
-            parts.append(maybe)
+            parts.append(_maybe(pieces))
         else:
             unordered: list[Maybe] = []
-            while pieces[0][0] == "[":
-                maybe, pieces = _maybe(pieces[1:])
-                unordered.append(maybe)
+            while pieces.popleft()[0] == "[":
+                unordered.append(_maybe(pieces))
             parts.append(AnyOrder(unordered))
-            pieces = pieces[1:]
     flush_words()
     # The first words of an optional part decide whether it is there.
-    return Series(parts, cut if cut is not None else 1 if is_part else len(parts), is_whole=cut is not None), pieces
+    return Series(parts, cut if cut is not None else 1 if is_part else len(parts), is_whole=cut is not None)
 
 
-def _maybe(pieces: list[re.Match[str]]) -> tuple[Maybe, list[re.Match[str]]]:
-    choices: list[Series] = []
-    while True:
-        choice, pieces = _series(pieces, is_part=True)
-        choices.append(choice)
-        closing, *pieces = pieces
-        if closing[0] == "]":
-            return Maybe(choices), pieces
+def _maybe(pieces: deque[re.Match[str]]) -> Maybe:
+    choices = [_series(pieces, is_part=True)]
+    while pieces.popleft()[0] == "|":
+        choices.append(_series(pieces, is_part=True))
+    return Maybe(choices)

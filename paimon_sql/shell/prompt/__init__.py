@@ -1,1 +1,0 @@
-"""The interactive prompt: history, syntax highlighting, completion."""

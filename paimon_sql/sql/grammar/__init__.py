@@ -1,1 +1,0 @@
-"""Grammar of declared statements."""
