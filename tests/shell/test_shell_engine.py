@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.engine import Engine, Interrupted, Waiting
 from paimon_sql.storage.execution.task_executor import LocalExecutor, register_work
 
 
@@ -22,7 +22,7 @@ class Session:
         self.sparkContext = SimpleNamespace(cancelAllJobs=self.cancelled.set)
 
 
-class Patient:
+class Patient(Waiting):
     """Waits without ado."""
 
     def __init__(self) -> None:

@@ -87,7 +87,6 @@ class UnboundFunctionProxy(Proxy):
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
 
 
-
 @dataclass(eq=False)
 class BoundFunctionProxy(Proxy):
     """A function with known argument types, evaluated on the driver.

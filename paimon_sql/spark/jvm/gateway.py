@@ -223,6 +223,13 @@ class Jvm:
         """
         return self.constant(f"compiled {name}", lambda: self._compiled(name, members, beside, parent, interfaces))
 
+    def compiled_object(self, made: Class, **fields: object) -> JavaObject:
+        """A new object of a compiled class, with the values of its public fields."""
+        new = made.getConstructors()[0].newInstance(self.objects(()))
+        for field, value in fields.items():
+            made.getField(field).set(new, value)
+        return new
+
     def _compiled(
         self, name: str, members: Sequence[str], beside: str, parent: str | None, interfaces: Sequence[str]
     ) -> Class:

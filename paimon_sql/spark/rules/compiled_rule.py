@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
-from paimon_sql.spark.java.objects import Class, JavaObject
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
@@ -66,7 +66,7 @@ def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite
             }}""",
     )
     made = jvm.compiled_class(name, members, beside=_RULE, parent=_RULE)
-    return _compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
+    return jvm.compiled_object(made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
 
 
 @dataclass(eq=False)
@@ -103,15 +103,7 @@ def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: obj
         fields: values of public fields among the members.
     """
     made = jvm.compiled_class(name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)
-    return _compiled_object(jvm, made, **fields)
-
-
-def _compiled_object(jvm: Jvm, made: Class, **fields: object) -> JavaObject:
-    """A new object of a compiled class, with the values of its public fields."""
-    new = made.getConstructors()[0].newInstance(jvm.objects(()))
-    for field, value in fields.items():
-        made.getField(field).set(new, value)
-    return new
+    return jvm.compiled_object(made, **fields)
 
 
 N = TypeVar("N", bound=TreeNode)

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.spark.java.objects import JavaObject, Throwable
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 from paimon_sql.spark.jvm.proxy import subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
@@ -261,9 +260,9 @@ def limit_connections(jvm: Jvm, frontend: JavaObject, conf: JavaObject) -> None:
         conf: the server's ``HiveConf``.
     """
     field, inner = private_field(frontend, "serverEventHandler")
-    timed = compiled_class(jvm, _CLASS, _MEMBERS, beside=str(inner.getClass().getName()), interfaces=[_HANDLER])
+    timed = jvm.compiled_class(_CLASS, _MEMBERS, beside=str(inner.getClass().getName()), interfaces=[_HANDLER])
     login, idle = (_millis(jvm, conf, name) for name in (_LOGIN, _IDLE))
-    field.set(frontend, compiled_object(jvm, timed, inner=inner, service=frontend, login=login, idle=idle))
+    field.set(frontend, jvm.compiled_object(timed, inner=inner, service=frontend, login=login, idle=idle))
 
 
 def _millis(jvm: Jvm, conf: JavaObject, name: str) -> int:

@@ -17,6 +17,7 @@ from paimon_sql.format.file_index.container import write_container
 from paimon_sql.format.file_index.declared import DeclaredIndex
 from paimon_sql.format.layout.paths import data_extension, file_index_name
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.options.table.data_file import StatsMode, StoredStats
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind, key_field
 from paimon_sql.format.schema.types import DataField
@@ -25,8 +26,6 @@ from paimon_sql.format.statistics.column_statistics import (
     EMPTY_STATS,
     KEY_MODE,
     StatsCollector,
-    StatsMode,
-    StoredStats,
 )
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.file_formats.base import DataFileWriter

@@ -37,8 +37,8 @@ from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
 from paimon_sql.storage.format_tables.changes import discard, publish, staging_folder
-from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
+from paimon_sql.storage.staging.proposal import Overwrite
 
 _SOURCES = f"{EXECUTION}.datasources"
 _EXPRESSIONS = f"{CATALYST}.expressions"

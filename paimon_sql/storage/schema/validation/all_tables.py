@@ -27,7 +27,7 @@ from paimon_sql.storage.columns.in_options import named_columns
 from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.merge.aggregates.base import UNORDERED
 from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid, quoted_list
-from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
+from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS
 
 ORDINARY_TYPES = ("table", "materialized-table")
 """The values of ``type`` for tables with snapshots."""
