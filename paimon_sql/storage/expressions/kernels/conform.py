@@ -198,8 +198,21 @@ def as_fixed_lists(lists: pa.Array, kind: pa.FixedSizeListType) -> pa.Array:
     Raises:
         pa.ArrowInvalid: a list has another size or contains a null, or an element does not fit its type.
     """
-    if not pc.all(pc.equal(pc.list_value_length(lists).drop_null(), kind.list_size), min_count=0).as_py():
-        raise pa.ArrowInvalid(f"a vector has {kind.list_size} elements")
-    if pc.list_flatten(lists).null_count:
+    size, is_null = kind.list_size, pc.is_null(lists).to_numpy(zero_copy_only=False)
+    sizes = pc.list_value_length(lists).drop_null()
+    if not pc.all(pc.equal(sizes, size), min_count=0).as_py():
+        raise pa.ArrowInvalid(f"a vector has {size} elements")
+    elements = pc.list_flatten(lists)
+    if elements.null_count:
         raise pa.ArrowInvalid("a vector cannot contain nulls")
-    return lists.cast(kind)
+    # A null list occupies as many elements as any other, with any values. Arrow's own cast crashed the
+    # process on null lists that came from Spark (pyarrow 26.0).
+    positions = np.repeat(np.where(is_null, 0, np.cumsum(~is_null) - 1) * size, size) + np.tile(
+        np.arange(size), len(lists)
+    )
+    cast_elements = elements.cast(kind.value_type)
+    if len(cast_elements):
+        filled = cast_elements.take(pa.array(positions, pa.int64()))
+    else:
+        filled = pa.array([0] * (size * len(lists)), pa.int64()).cast(kind.value_type)
+    return pa.FixedSizeListArray.from_arrays(filled, type=kind, mask=pa.array(is_null))
