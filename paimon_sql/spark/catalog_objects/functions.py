@@ -29,7 +29,7 @@ from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import TypeJson, paimon_type, struct_json
 from paimon_sql.spark.java.catalyst import DataType, InternalRow, StructType
 from paimon_sql.spark.java.session import SessionState
-from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, DATA_TYPE, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.sql.functions.catalog_functions import (
     BLOB_FUNCTIONS,
@@ -49,7 +49,6 @@ from paimon_sql.storage.scan.layout import ScanLayout
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
 _UTF8 = "org.apache.spark.unsafe.types.UTF8String"
-_DATA_TYPE = "org.apache.spark.sql.types.DataType"
 
 
 @dataclass(eq=False)
@@ -118,7 +117,7 @@ class BoundFunctionProxy(Proxy):
         return f"paimon.{self.function}({', '.join(map(json.dumps, self.types))})"
 
     def inputTypes(self) -> Sequence[DataType]:
-        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(kind) for kind in self.types])
+        return self.jvm.array(DATA_TYPE, [self.jvm.struct(kind) for kind in self.types])
 
     def resultType(self) -> DataType:
         return self.jvm.struct(self.result_type)

@@ -24,7 +24,7 @@ from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.errors import one_error
-from paimon_sql.spark.jvm.gateway import CATALYST, private_field
+from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, private_field
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.row_level.run import pinned
@@ -195,7 +195,7 @@ class AnalyzedQuery:
         return self.frame.select(*columns)
 
     def _can_convert(self, found: DataType, target: DataType) -> bool:
-        cast = self._jvm.singleton(f"{CATALYST}.expressions.Cast")
+        cast = self._jvm.singleton(f"{EXPRESSIONS}.Cast")
         return bool(cast.canANSIStoreAssign(self._jvm.struct(found.jsonValue()), self._jvm.struct(target.jsonValue())))
 
 

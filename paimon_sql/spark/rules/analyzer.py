@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.gateway import EXECUTION, private_field
+from paimon_sql.spark.jvm.gateway import DATASOURCES, private_field
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.compiled_rule import Rule, compiled_rule
 
-RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
+RELATION = f"{DATASOURCES}.v2.DataSourceV2Relation"
 """The class of the leaves that are tables of catalogs, before their scans are built."""
 
 

@@ -18,7 +18,7 @@ from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathN
 from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, is_spark_table, options_of_session_catalog
 from paimon_sql.spark.java.objects import Field, JavaObject
 from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
-from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm, private_field
+from paimon_sql.spark.jvm.gateway import CATALOG, DATASOURCES, Jvm, private_field
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import add_rules
@@ -216,7 +216,7 @@ class CatalogsBuilder(Proxy):
 
     def apply(self, session: ClassicSession) -> JavaObject:
         self.attach(session, self.catalogs, _manager_of(session.sessionState()))
-        return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
+        return self.jvm.singleton(f"{DATASOURCES}.PreWriteCheck")
 
 
 def _manager_of(state: SessionState) -> CatalogManager:

@@ -38,7 +38,7 @@ from paimon_sql.spark.java.catalyst import StructType as JavaStruct
 from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import Dataset
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXECUTION, PLANS, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options import warn_of_ineffective, write_options
@@ -77,7 +77,7 @@ def with_lengths(session: JvmSession, rows: DataFrame, fields: Sequence[DataFiel
         new_alias(jvm, util.stringLengthCheck(column, types[i].dataType()), column.name(), new_id(jvm))
         for i, column in enumerate(jvm.items(query.output()))
     ]
-    return session.frame(jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query))
+    return session.frame(jvm.new(f"{PLANS}.Project", jvm.seq(columns), query))
 
 
 _SOURCES = f"{EXECUTION}.streaming.sources"
@@ -243,7 +243,7 @@ def _as_leaf(jvm: Jvm, query: LogicalPlan, leaf: LogicalPlan) -> LogicalPlan:
         new_alias(jvm, source, target.name(), target.exprId())
         for source, target in zip(jvm.items(query.output()), jvm.items(leaf.output()), strict=True)
     ]
-    return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+    return jvm.new(f"{PLANS}.Project", jvm.seq(columns), query)
 
 
 @dataclass(eq=False)
@@ -351,7 +351,7 @@ class WriteProxy(WriteInterface):
         return self
 
 
-_PYTHON = "org.apache.spark.sql.execution.datasources.v2.python"
+_PYTHON = f"{DATASOURCES}.v2.python"
 _ANSWER = StructType([StructField("message", BinaryType(), False)])
 
 

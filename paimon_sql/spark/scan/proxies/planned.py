@@ -27,7 +27,7 @@ from paimon_sql.spark.conversion.types import StructJson, spark_struct, struct_i
 from paimon_sql.spark.execution.executor import hide_traceback
 from paimon_sql.spark.java.connector import ConnectorExpression, Offset
 from paimon_sql.spark.java.objects import JavaObject, Object
-from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, DATASOURCES, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS, PartitionKeys
@@ -37,7 +37,7 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.source import Position, StreamSource, parse_position
 from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing
 
-_PYTHON = f"{EXECUTION}.datasources.v2.python"
+_PYTHON = f"{DATASOURCES}.v2.python"
 _KEY = "paimonPlanned"
 
 

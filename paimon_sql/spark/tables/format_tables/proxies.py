@@ -26,7 +26,7 @@ from paimon_sql.spark.expressions.predicates import expression_text, translate_a
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, LogicalPlan, StructType
 from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXPRESSIONS, OPTIONS_MAP, PLANS, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, file_index, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import SessionProxy
@@ -40,8 +40,6 @@ from paimon_sql.storage.format_tables.changes import discard, publish, staging_f
 from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
 from paimon_sql.storage.staging.proposal import Overwrite
 
-_SOURCES = f"{EXECUTION}.datasources"
-_EXPRESSIONS = f"{CATALYST}.expressions"
 _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
@@ -89,7 +87,7 @@ class FormatScanBuilder(SessionProxy):
             self._index(chosen_partitions(table, predicate), keys, options),
             self._struct((*table.data_fields, *table.partition_fields)),
             data,
-            jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", options),
+            jvm.new(OPTIONS_MAP, options),
         )
 
     def _index(self, partitions: list[Partition], keys: StructType, options: Mapping[str, str]) -> JavaObject:
@@ -101,8 +99,8 @@ class FormatScanBuilder(SessionProxy):
         specs = []
         if self.table.partition_fields:
             rows = self._rows(directories)
-            specs = [jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
-        spec = jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(specs))
+            specs = [jvm.new(f"{DATASOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
+        spec = jvm.new(f"{DATASOURCES}.PartitionSpec", keys, jvm.seq(specs))
         return file_index(self.session, jvm.seq(paths), jvm.scala_map(options), spec)
 
     def _rows(self, partitions: list[Partition]) -> Sequence[InternalRow]:
@@ -120,7 +118,7 @@ class FormatScanBuilder(SessionProxy):
         return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(struct))
 
 
-_SCAN = f"{EXECUTION}.datasources.v2.json.JsonScan"
+_SCAN = f"{DATASOURCES}.v2.json.JsonScan"
 _QUOTED = frozenset(("byte", "short", "integer", "long", "float", "double", "boolean"))
 _PERMISSIVE, _FAIL = "PERMISSIVE", "FAILFAST"
 _CORRUPT = "columnNameOfCorruptRecord"
@@ -167,7 +165,7 @@ class ReadQuotedValues(PlanRule):
             scan.partitionFilters(),
             jvm.nil,
         )
-        evaluation = jvm.singleton(f"{_EXPRESSIONS}.EvalMode")
+        evaluation = jvm.singleton(f"{EXPRESSIONS}.EvalMode")
         strict = evaluation.ANSI() if mode == _FAIL else evaluation.TRY()
         read: list[Attribute] = []
         shown: list[Attribute] = []
@@ -179,14 +177,14 @@ class ReadQuotedValues(PlanRule):
                 shown.append(attribute)
                 continue
             read.append(attribute.withDataType(jvm.struct(text)).newInstance())
-            value: Expression = jvm.new(f"{_EXPRESSIONS}.Cast", read[-1], attribute.dataType(), jvm.some("UTC"), strict)
+            value: Expression = jvm.new(f"{EXPRESSIONS}.Cast", read[-1], attribute.dataType(), jvm.some("UTC"), strict)
             if not value.resolved():  # a malformed value would become null in a non-nullable field
                 return None
             same = (attribute.exprId(), attribute.qualifier(), jvm.some(attribute.metadata()))
             shown.append(new_alias(jvm, value, attribute.name(), *same))
         parts = jvm.items(relation.productIterator().toSeq())
         parts[1:3] = [reads, jvm.seq(read)]
-        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(shown), relation.makeCopy(jvm.objects(parts)))
+        return jvm.new(f"{PLANS}.Project", jvm.seq(shown), relation.makeCopy(jvm.objects(parts)))
 
 
 def struct_as_strings(struct: StructJson) -> StructJson:
@@ -330,7 +328,7 @@ class FormatWrite(BatchWriteInterface):
             state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), directory.toString(), False
         )
         description = jvm.new(
-            f"{_SOURCES}.WriteJobDescription",
+            f"{DATASOURCES}.WriteJobDescription",
             str(uuid.uuid4()),
             jvm.new("org.apache.spark.util.SerializableConfiguration", job.getConfiguration()),
             writers,
@@ -345,7 +343,7 @@ class FormatWrite(BatchWriteInterface):
             jvm.nil,
         )
         committer.setupJob(job)
-        return jvm.new(f"{_SOURCES}.v2.FileBatchWrite", job, description, committer)
+        return jvm.new(f"{DATASOURCES}.v2.FileBatchWrite", job, description, committer)
 
 
 _MAX_WAIT = 10.0
@@ -438,15 +436,15 @@ class EmptyPartitionsAsNull(PlanRule):
         is_sorted = query.getClass().getSimpleName() == "Sort"
         rows = query.child() if is_sorted else query
         shown = jvm.seq(replacements.get(c.exprId().id(), c) for c in jvm.items(rows.output()))
-        projected = jvm.new(f"{CATALYST}.plans.logical.Project", shown, rows)
+        projected = jvm.new(f"{PLANS}.Project", shown, rows)
         if not is_sorted:
             return projected
         orders = jvm.seq(map(order, jvm.items(query.order())))
-        return jvm.new(f"{CATALYST}.plans.logical.Sort", orders, getattr(query, "global")(), projected, query.hint())
+        return jvm.new(f"{PLANS}.Sort", orders, getattr(query, "global")(), projected, query.hint())
 
     def _null_if_empty(self, column: Attribute) -> Attribute:
         jvm = self.jvm
-        literals, kind = jvm.singleton(f"{_EXPRESSIONS}.Literal"), column.dataType()
-        is_empty = jvm.new(f"{_EXPRESSIONS}.EqualTo", column, literals.create("", kind))
-        value = jvm.new(f"{_EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
+        literals, kind = jvm.singleton(f"{EXPRESSIONS}.Literal"), column.dataType()
+        is_empty = jvm.new(f"{EXPRESSIONS}.EqualTo", column, literals.create("", kind))
+        value = jvm.new(f"{EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
         return new_alias(jvm, value, column.name(), new_id(jvm), column.qualifier(), jvm.none)
