@@ -14,7 +14,7 @@ from typing import TypeVar
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, PLANS, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.proxy import Proxy, ScalaFunction
 from paimon_sql.spark.jvm.session import JvmSession
 
 NODE = f"{CATALYST}.trees.TreeNode"
@@ -142,7 +142,7 @@ def with_expressions(jvm: Jvm, plan: LogicalPlan, change: Callable[[Expression],
     def changed(expression: Expression) -> Expression:
         return change(with_children(jvm, expression, changed))
 
-    return plan.mapExpressions(_Function(jvm, changed))
+    return plan.mapExpressions(ScalaFunction(jvm, changed))
 
 
 def expression_condition(is_one: str) -> tuple[str, str]:
@@ -176,15 +176,3 @@ def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
     if any(new is not old for new, old in zip(made, children, strict=True)):
         node = node.withNewChildren(jvm.seq(made))
     return node, made
-
-
-@dataclass(eq=False)
-class _Function(Proxy):
-    """A Scala function from expression to expression."""
-
-    implements = ["scala.Function1"]
-
-    change: Callable[[Expression], Expression]
-
-    def apply(self, expression: Expression) -> Expression:
-        return self.change(expression)

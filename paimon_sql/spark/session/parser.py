@@ -240,24 +240,6 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
         return False
 
 
-class ParserBuilder(Proxy):
-    """A function from a session and its parser to our parser, for ``SparkSessionExtensions.injectParser``."""
-
-    implements = ["scala.Function2"]
-
-    MARK = "paimon-sql parser builder"
-
-    def __init__(self, jvm: Jvm, attach: Attach) -> None:
-        super().__init__(jvm)
-        self._attach = attach
-
-    def toString(self) -> str:
-        return self.MARK
-
-    def apply(self, session: ClassicSession, delegate: JavaObject) -> ParserProxy:
-        return ParserProxy(self.jvm, self._attach, session, delegate)
-
-
 def _quoted_system_table(text: str) -> str:
     """A table's name with the part that contains ``$`` in backquotes, as ``spark.table("db.t$files")`` needs."""
     if "$" not in text or "`" in text:
