@@ -20,10 +20,12 @@ from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.process import share
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.jvm.errors import refusals
 from paimon_sql.spark.jvm.gateway import CATALYST, PLANS, Jvm, private_field
 from paimon_sql.spark.jvm.session import JvmSession, changed_settings
-from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of, without_ctes
+from paimon_sql.spark.row_level.target import TargetProxy, relation_of, without_ctes
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
+from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.read.metadata_columns import metadata_fields
@@ -287,22 +289,12 @@ class Analyzer:
         """A MERGE whose deletes return the old values of all columns, where Spark returns the row id and nulls."""
         if query.getClass().getSimpleName() != "MergeRows":
             return query
-        join = query.child()
-        by_name = {a.name(): a for side in self.jvm.items(join.children())[:1] for a in self.jvm.items(side.output())}
+        target = self.jvm.items(query.child().children())[0]
+        by_name = {a.name(): a for a in self.jvm.items(target.output())}
         old = [by_name[name] for name in names]
         matched = self._with_values_of_deletes(query.matchedInstructions(), old)
         unmatched = self._with_values_of_deletes(query.notMatchedBySourceInstructions(), old)
-        changed: LogicalPlan = query.copy(
-            query.isSourceRowPresent(),
-            query.isTargetRowPresent(),
-            matched,
-            query.notMatchedInstructions(),
-            unmatched,
-            query.checkCardinality(),
-            query.output(),
-            join,
-        )
-        return changed
+        return with_parts(self.jvm, query, matchedInstructions=matched, notMatchedBySourceInstructions=unmatched)
 
     def _with_values_of_deletes(self, instructions: Seq[Expression], old: list[Attribute]) -> Seq[Expression]:
         changed = []

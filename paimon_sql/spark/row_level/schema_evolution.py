@@ -34,9 +34,10 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import Option, ScalaMap
+from paimon_sql.spark.jvm.errors import refusals
 from paimon_sql.spark.jvm.gateway import OPTIONS_MAP
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.target import StatementRun, refusals, relation_of, without_ctes
+from paimon_sql.spark.row_level.target import StatementRun, relation_of, without_ctes
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.merge_schema import NestedFields, SchemaMerge, altered

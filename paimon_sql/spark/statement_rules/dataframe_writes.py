@@ -125,8 +125,6 @@ class MergeSchemas(AnalysisRule):
 
 
 _CREATE, _REPLACE = "CreateTableAsSelect", "ReplaceTableAsSelect"
-_SPEC, _OPTIONS_ARGUMENT = 3, 4
-"""The positions of the table's specification and of the write's options among the members of both plans."""
 _READ_OPTIONS = frozenset((*TRAVEL_KEYS, BRANCH.key, PATH.key))
 
 
@@ -197,10 +195,9 @@ class TableAsSelect(PlanRule):
         members: Seq[JavaObject] = spec.productIterator().toSeq()
         first, *rest = self.jvm.items(members)
         properties = self._scala({**self.jvm.strings_map(self.jvm.as_map(first)), **table_options})
-        parts = self.jvm.items(plan.productIterator().toSeq())
-        parts[_SPEC] = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
-        parts[_OPTIONS_ARGUMENT] = self._scala({key: value for key, value in given.items() if key not in table_options})
-        return plan.makeCopy(self.jvm.objects(parts))
+        changed = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
+        others = self._scala({key: value for key, value in given.items() if key not in table_options})
+        return with_parts(self.jvm, plan, tableSpec=changed, writeOptions=others)
 
     def _scala(self, items: Mapping[str, str]) -> ScalaMap[str, str]:
         return self.jvm.scala_map(self.jvm.java_map(items))

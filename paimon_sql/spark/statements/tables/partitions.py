@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.errors import AnalysisException
-
 from paimon_sql.catalog.table_types import writable
-from paimon_sql.errors import InvalidInputError, NoSuchPartitionError
+from paimon_sql.errors import NoSuchPartitionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.spark import FORMAT_TABLE_REPAIR_COLLECT_STATISTICS
 from paimon_sql.format.options.table.table import BRANCH
@@ -15,6 +13,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.spark.java.objects import Seq
+from paimon_sql.spark.jvm.errors import refusals
 from paimon_sql.spark.options import session_options, with_session_options
 from paimon_sql.spark.tables.base import equal_to_row, has_partition, truncate_table
 from paimon_sql.sql.context import TableName
@@ -92,11 +91,8 @@ def read_partition(
     # Spark's rules validate the columns and cast the values, as those of a statement that accepts some of the columns.
     session = context.session
     plan = session.state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
-    try:
+    with refusals():
         spec = session.execution(plan).analyzed().pattern().get()
-    except AnalysisException as error:
-        # A procedure must not throw Spark's checked exception.
-        raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
     columns: Seq[str] = spec.names()
     names = session.jvm.items(columns)
     predicate = equal_to_row(schema, names, spec.ident())

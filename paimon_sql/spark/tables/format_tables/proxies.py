@@ -30,7 +30,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXPRE
 from paimon_sql.spark.jvm.hadoop_files import check_table, file_index, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import SessionProxy
-from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, scans_of, with_leaves
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, scans_of, with_leaves, with_parts
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
@@ -182,9 +182,8 @@ class ReadQuotedValues(PlanRule):
                 return None
             same = (attribute.exprId(), attribute.qualifier(), jvm.some(attribute.metadata()))
             shown.append(new_alias(jvm, value, attribute.name(), *same))
-        parts = jvm.items(relation.productIterator().toSeq())
-        parts[1:3] = [reads, jvm.seq(read)]
-        return jvm.new(f"{PLANS}.Project", jvm.seq(shown), relation.makeCopy(jvm.objects(parts)))
+        of_strings = with_parts(jvm, relation, scan=reads, output=jvm.seq(read))
+        return jvm.new(f"{PLANS}.Project", jvm.seq(shown), of_strings)
 
 
 def struct_as_strings(struct: StructJson) -> StructJson:
