@@ -135,9 +135,6 @@ class BoundFunctionProxy(Proxy):
         return self.jvm.cls(_UTF8).fromString(result) if isinstance(result, str) else result
 
 
-_WHOLE_NUMBERS = ("byte", "short", "integer", "long")
-
-
 def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
     """Return a table's name as ``db.t``, and the id of one of its blob columns.
 
@@ -189,14 +186,6 @@ class _BlobFunction:
     result: Callable[[InternalRow, Callable[[], Context]], object]
 
 
-def _path_to_descriptor(row: InternalRow, context: Callable[[], Context]) -> bytearray:
-    return bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode())
-
-
-def _descriptor_to_string(row: InternalRow, context: Callable[[], Context]) -> str:
-    return str(decode_descriptor(bytes(row.getBinary(0))))
-
-
 def _blob_view(row: InternalRow, context: Callable[[], Context]) -> bytearray:
     table, column = (row.getUTF8String(i).toString() for i in (0, 1))
     return bytearray(BlobView(*blob_column(context(), table, column), row.getLong(2)).encode())
@@ -206,17 +195,23 @@ _BLOB_FUNCTIONS = {
     PATH_TO_DESCRIPTOR: _BlobFunction(
         "path_to_descriptor(path): a descriptor that refers to the bytes of a whole file",
         "INSERT INTO photos VALUES (1, sys.path_to_descriptor('/photos/1.jpg'));",
-        *((("string",),), "binary", _path_to_descriptor),
+        arguments=(("string",),),
+        result_type="binary",
+        result=lambda row, _: bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode()),
     ),
     DESCRIPTOR_TO_STRING: _BlobFunction(
         "descriptor_to_string(descriptor): the location of the blob that a descriptor refers to",
         "SELECT sys.descriptor_to_string(sys.path_to_descriptor('/photos/1.jpg'));",
-        *((("binary",),), "string", _descriptor_to_string),
+        arguments=(("binary",),),
+        result_type="string",
+        result=lambda row, _: str(decode_descriptor(bytes(row.getBinary(0)))),
     ),
     BLOB_VIEW: _BlobFunction(
         "blob_view('db.t', 'column', row_id): a reference to a blob of another table",
         "INSERT INTO thumbs SELECT id, sys.blob_view('db.photos', 'picture', _ROW_ID) FROM db.photos;",
-        *((("string",), ("string",), _WHOLE_NUMBERS), "binary", _blob_view),
+        arguments=(("string",), ("string",), ("byte", "short", "integer", "long")),
+        result_type="binary",
+        result=_blob_view,
     ),
 }
 
@@ -301,8 +296,16 @@ def _type_of(kind: pa.DataType) -> t.DataType:
 _PLAIN: dict[pa.DataType, t.DataType] = {
     arrow_type(kind): kind
     for kind in (
-        *(t.BooleanType(), t.TinyIntType(), t.SmallIntType(), t.IntType(), t.BigIntType()),
-        *(t.FloatType(), t.DoubleType(), t.DateType(), t.string_type(), t.VarBinaryType()),
+        t.BooleanType(),
+        t.TinyIntType(),
+        t.SmallIntType(),
+        t.IntType(),
+        t.BigIntType(),
+        t.FloatType(),
+        t.DoubleType(),
+        t.DateType(),
+        t.string_type(),
+        t.VarBinaryType(),
     )
 }
 

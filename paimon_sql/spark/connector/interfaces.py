@@ -44,7 +44,9 @@ class CatalogInterface(Proxy):
     """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
 
     implements = [
-        *(f"{CATALOG}.{name}" for name in ("StagingTableCatalog", "SupportsNamespaces", "ProcedureCatalog")),
+        f"{CATALOG}.StagingTableCatalog",
+        f"{CATALOG}.SupportsNamespaces",
+        f"{CATALOG}.ProcedureCatalog",
         f"{CATALOG}.FunctionCatalog",
         *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
     ]
@@ -245,7 +247,9 @@ class PartitionInterface(SessionProxy, ABC):
     """
 
     implements = [
-        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsAtomicPartitionManagement")),
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsAtomicPartitionManagement",
         f"{CATALOG}.TruncatableTable",
     ]
     table: AnyTable

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyspark
 
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan, StructType
-from paimon_sql.spark.java.objects import JavaObject, Seq, Throwable
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, EXPRESSIONS, PLANS, Jvm
 
@@ -83,13 +83,6 @@ def with_parameters(jvm: Jvm, text: str, parameters: JavaObject) -> str:
     """A statement with its parameters (``?`` and ``:name``) substituted as Spark does it."""
     handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")
     return str(handler.substituteParameters(text, parameters)._1())
-
-
-def parse_exception(jvm: Jvm, error: Throwable) -> Throwable:
-    """A checked exception of Spark's parser as the equivalent ``ParseException``."""
-    parameters = jvm.scala_map(error.getMessageParameters())
-    condition = error.getCondition()
-    return jvm.new(f"{CATALYST}.parser.ParseException", jvm.none, error.origin(), condition, parameters)
 
 
 def local_batches(jvm: Jvm, relation: LogicalPlan) -> list[pa.RecordBatch]:

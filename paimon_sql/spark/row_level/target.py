@@ -104,7 +104,9 @@ class TargetProxy(TableProxy):
 
     # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
     implements = [
-        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns")),
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsMetadataColumns",
         f"{CATALOG}.SupportsRowLevelOperations",
     ]
     row_id: tuple[str, ...]

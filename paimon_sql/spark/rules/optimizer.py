@@ -166,6 +166,11 @@ def new_alias(jvm: Jvm, value: Expression, name: str, identity: ExprId, *more: o
     return jvm.new(f"{EXPRESSIONS}.Alias", *members)
 
 
+def new_literal(jvm: Jvm, value: int | str) -> Expression:
+    """A constant."""
+    return jvm.singleton(f"{EXPRESSIONS}.Literal").apply(value)
+
+
 def with_parts(jvm: Jvm, plan: LogicalPlan, **parts: object) -> LogicalPlan:
     """A plan with some of its members replaced by name; its other members may differ between versions of Spark."""
 

@@ -79,7 +79,10 @@ class ScanBuilderProxy(SessionProxy):
 
     implements = [
         CATALYST_FILTERS,
-        *(f"{CONNECTOR}.read.SupportsPushDown{what}" for what in ("RequiredColumns", "Limit", "TopN", "Aggregates")),
+        f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+        f"{CONNECTOR}.read.SupportsPushDownLimit",
+        f"{CONNECTOR}.read.SupportsPushDownTopN",
+        f"{CONNECTOR}.read.SupportsPushDownAggregates",
         f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
     ]
 

@@ -285,7 +285,8 @@ class WriteProxy(WriteInterface):
 
     implements = [
         *WriteInterface.implements,
-        *(f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"),
+        f"{CONNECTOR}.write.SupportsOverwrite",
+        f"{CONNECTOR}.write.SupportsDynamicOverwrite",
         "org.apache.spark.sql.sources.InsertableRelation",
     ]
 

@@ -23,7 +23,7 @@ from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, L
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import EXPRESSIONS, PLANS, Jvm
 from paimon_sql.spark.rules.compiled_rule import compiled_exchange
-from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
+from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, new_literal, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
@@ -242,12 +242,12 @@ class DeletedRowFilter(PlanRule):
         jvm = self.jvm
         # If the reader does not fill positions the query must fail, not return masked rows.
         known: Expression = jvm.new(f"{EXPRESSIONS}.objects.AssertNotNull", position, jvm.nil)
-        index = self._int(jvm.new(f"{EXPRESSIONS}.ShiftRight", known, self._literal(3)))
-        bit = jvm.new(f"{EXPRESSIONS}.BitwiseAnd", self._int(known), self._literal(7))
+        index = self._int(jvm.new(f"{EXPRESSIONS}.ShiftRight", known, new_literal(jvm, 3)))
+        bit = jvm.new(f"{EXPRESSIONS}.BitwiseAnd", self._int(known), new_literal(jvm, 7))
         byte = self._byte(mask, index)
         shifted: Expression = jvm.new(f"{EXPRESSIONS}.ShiftRight", byte, bit)
-        tested = jvm.new(f"{EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1))
-        clear = jvm.new(f"{EXPRESSIONS}.EqualTo", tested, self._literal(0))
+        tested = jvm.new(f"{EXPRESSIONS}.BitwiseAnd", shifted, new_literal(jvm, 1))
+        clear = jvm.new(f"{EXPRESSIONS}.EqualTo", tested, new_literal(jvm, 0))
         past_end = jvm.new(f"{EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{EXPRESSIONS}.OctetLength", mask))
         return jvm.new(f"{EXPRESSIONS}.Or", past_end, clear)
 
@@ -261,9 +261,6 @@ class DeletedRowFilter(PlanRule):
         wrapped = jvm.new(f"{objects}.StaticInvoke", *arguments)
         byte_type = jvm.cls(f"{_TYPES}.DataTypes").ByteType
         return self._int(jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), *flags))
-
-    def _literal(self, value: int) -> Expression:
-        return self.jvm.singleton(f"{EXPRESSIONS}.Literal").apply(value)
 
     def _int(self, expression: Expression) -> Expression:
         """A number cast to int without a check for overflow: no file has so many rows."""

@@ -18,7 +18,7 @@ from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CONNECTOR, DATASOURCES, EXECUTION, OPTIONS_MAP, Jvm
 from paimon_sql.spark.jvm.hadoop_files import file_index, hadoop_settings, hadoop_url
 from paimon_sql.spark.jvm.session import with_settings
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import INPUT_PARTITION, PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.storage.scan.plan import PlannedRange
@@ -85,7 +85,7 @@ class NativeScanProxy(PlannedScanProxy):
                 self.jvm.new(f"{DATASOURCES}.FilePartition", i, self._files(ranges))
                 for i, ranges in enumerate(self.plan.file_ranges())
             ]
-        return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+        return self.jvm.array(INPUT_PARTITION, made)
 
     def _keyed_partitions(self, keys: PartitionKeys) -> list[JavaObject]:
         plan, rows = self.plan, keys.rows(self.plan)

@@ -56,22 +56,18 @@ class RunRepairPartitions(Runner[RepairPartitions]):
     """MSCK REPAIR TABLE: updates the catalog's partition registry; without one it has no effect."""
 
     def run(self, statement: RepairPartitions, context: StatementContext) -> None:
-        table = context.catalog.any_table(context.identifier(statement.table))
+        identifier = context.identifier(statement.table)
+        table = context.catalog.any_table(identifier)
         adds, drops = statement.mode != "DROP", statement.mode != "ADD"
         if isinstance(table, Table):
             relist(with_branch(table), adds=adds, drops=drops)
         elif table.register is not None:
+            options = TableOptions(session_options(context.session, context.catalog.name, identifier))
+            counts = options.get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
             try:
-                repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
+                repair(table, adds=adds, drops=drops, counts=counts)
             finally:
                 cached_tables.renew(context.session)
-
-
-def _counts(context: StatementContext, name: TableName) -> bool:
-    """Whether a repair also measures partitions."""
-    identifier = context.identifier(name)
-    options = session_options(context.session, context.catalog.name, identifier)
-    return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
 
 
 def _table(context: StatementContext, name: TableName) -> Table | FormatTable:

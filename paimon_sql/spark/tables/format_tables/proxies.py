@@ -20,7 +20,15 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, BatchWriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.conversion.rows import internal_rows
-from paimon_sql.spark.conversion.types import StructJson, TypeJson, spark_struct, struct_json, struct_of, type_json
+from paimon_sql.spark.conversion.types import (
+    StructJson,
+    TypeJson,
+    spark_struct,
+    struct_json,
+    struct_of,
+    type_json,
+    with_atoms,
+)
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, LogicalPlan, StructType
@@ -193,15 +201,7 @@ def struct_as_strings(struct: StructJson) -> StructJson:
 
 def as_strings(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON with strings instead of numbers, booleans and the keys of maps."""
-    if isinstance(kind, str):
-        return "string" if kind in _QUOTED else kind
-    if kind["type"] == "struct":
-        return struct_as_strings(kind)
-    if kind["type"] == "array":
-        return {**kind, "elementType": as_strings(kind["elementType"])}
-    if kind["type"] == "map":
-        return {**kind, "keyType": "string", "valueType": as_strings(kind["valueType"])}
-    return kind
+    return with_atoms(kind, lambda name: "string" if name in _QUOTED else name, keys="string")
 
 
 @dataclass(eq=False)
@@ -216,7 +216,8 @@ class FormatWrite(BatchWriteInterface):
 
     implements = [
         *BatchWriteInterface.implements,
-        *(f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"),
+        f"{CONNECTOR}.write.SupportsOverwrite",
+        f"{CONNECTOR}.write.SupportsDynamicOverwrite",
     ]
     table: FormatTable
     info: WriteInfo
