@@ -52,29 +52,36 @@ _UTF8 = "org.apache.spark.unsafe.types.UTF8String"
 
 
 @dataclass(eq=False)
-class UnboundFunctionProxy(Proxy):
-    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`).
+class NamedFunction(Proxy):
+    """A function for Spark.
 
     Attributes:
-        jvm: the JVM.
         function: the function's name.
-        summary: its usage.
-        example: a statement that calls it.
-        bound: binds it to argument types, which are in Spark's JSON.
     """
 
-    implements = [f"{_FUNCTIONS}.UnboundFunction"]
-    jvm: Jvm
     function: str
-    summary: str
-    example: str
-    bound: Callable[[list[TypeJson]], BoundFunctionProxy]
 
     def toString(self) -> str:
         return self.function
 
     def name(self) -> str:
         return self.function
+
+
+@dataclass(eq=False)
+class UnboundFunctionProxy(NamedFunction):
+    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`).
+
+    Attributes:
+        summary: its usage.
+        example: a statement that calls it.
+        bound: binds it to argument types, which are in Spark's JSON.
+    """
+
+    implements = [f"{_FUNCTIONS}.UnboundFunction"]
+    summary: str
+    example: str
+    bound: Callable[[list[TypeJson]], BoundFunctionProxy]
 
     def description(self) -> str:
         return self.summary
@@ -87,12 +94,10 @@ class UnboundFunctionProxy(Proxy):
 
 
 @dataclass(eq=False)
-class BoundFunctionProxy(Proxy):
+class BoundFunctionProxy(NamedFunction):
     """A function with known argument types, evaluated on the driver.
 
     Attributes:
-        jvm: the JVM.
-        function: the function's name.
         types: the argument types in Spark's JSON.
         result_type: the result type in Spark's JSON.
         result: computes the result for an ``InternalRow`` of arguments.
@@ -100,18 +105,10 @@ class BoundFunctionProxy(Proxy):
     """
 
     implements = [f"{_FUNCTIONS}.ScalarFunction"]
-    jvm: Jvm
-    function: str
     types: list[TypeJson]
     result_type: str
     result: Callable[[InternalRow], object]
     null_for_null: bool = False
-
-    def toString(self) -> str:
-        return self.function
-
-    def name(self) -> str:
-        return self.function
 
     def canonicalName(self) -> str:
         return f"paimon.{self.function}({', '.join(map(json.dumps, self.types))})"

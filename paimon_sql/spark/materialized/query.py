@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -159,8 +158,7 @@ class AnalyzedQuery:
                 INCREMENTAL_BETWEEN.key: ranges[table.name, table.branch],
                 INCREMENTAL_BETWEEN_SCAN_MODE.key: DELTA,
             }
-            options = {**table.schema.options, **given}
-            proxy.read_as(replace(table, schema=replace(table.schema, options=options)))
+            proxy.read_as(table.with_options(given))
 
     def rows_of(self, schema: TableSchema, name: str) -> DataFrame:
         """The rows in the columns of the materialized table, matched by name; other columns of the query are dropped.

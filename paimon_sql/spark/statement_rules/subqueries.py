@@ -129,19 +129,16 @@ class ShareSubqueryColumns(AnalysisRule):
             if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
                 continue
             if _are_plain(proxy.table.schema.fields, names):
-                key = (
-                    proxy.table.path,
-                    proxy.table.branch,
-                    str(relation.options().asCaseSensitiveMap().toString()),
-                )
+                options = str(relation.options().asCaseSensitiveMap().toString())
+                key = (proxy.table.path, proxy.table.branch, options)
                 by_table.setdefault(key, []).append((subquery, relation, names))
         replaced = {}
         for group in by_table.values():
             columns = frozenset[str]().union(*(names for *_, names in group))
             for subquery, relation, _ in group if len({names for *_, names in group}) > 1 else ():
-                options = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
-                options.put(ALSO_READ, json.dumps(sorted(columns)))
-                given = self.jvm.new(OPTIONS_MAP, options)
+                entries = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
+                entries.put(ALSO_READ, json.dumps(sorted(columns)))
+                given = self.jvm.new(OPTIONS_MAP, entries)
                 replaced[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
         return replaced
 

@@ -32,7 +32,6 @@ from paimon_sql.storage.scan.read_state import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
-_READS = ("BATCH_READ", "MICRO_BATCH_READ")
 _WRITES: tuple[str, ...] = (
     "V1_BATCH_WRITE",
     "BATCH_WRITE",
@@ -61,7 +60,7 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     implements = [*PartitionManagement.implements, f"{CATALOG}.SupportsMetadataColumns"]
 
-    capability_names = (*_READS, *_WRITES)
+    capability_names = ("BATCH_READ", "MICRO_BATCH_READ", *_WRITES)
     table: Table
 
     _planned: Snapshot | _Unknown | None = field(default=_Unknown.NOT_PLANNED, init=False)

@@ -144,14 +144,7 @@ class StreamingWriteProxy(SessionProxy):
     def commit(self, epoch: int, messages: Sequence[JavaObject | None]) -> None:
         assert self._task is not None
         self._begun = epoch
-        once = committed_once(
-            self.table,
-            self.stream,
-            epoch,
-            began=self._began,
-            otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
-        )
-        with Transaction(self.table, user=self.stream, identifier=epoch, validations=[once]) as transaction:
+        with self._transaction(epoch, self.table.options.get(STREAM_UNKNOWN_EPOCH)) as transaction:
             shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
@@ -182,12 +175,13 @@ class StreamingWriteProxy(SessionProxy):
 
     def _record_skipped(self, epoch: int) -> None:
         """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""
-        once = committed_once(self.table, self.stream, epoch, began=self._began, otherwise="commit")
-        with (
-            suppress(EpochCommittedError),
-            Transaction(self.table, user=self.stream, identifier=epoch, validations=[once]) as transaction,
-        ):
+        with suppress(EpochCommittedError), self._transaction(epoch, "commit") as transaction:
             operations.annotate(transaction)
+
+    def _transaction(self, epoch: int, otherwise: str) -> Transaction:
+        """The transaction that commits an epoch once; ``otherwise`` is what to do if it may have been committed."""
+        once = committed_once(self.table, self.stream, epoch, began=self._began, otherwise=otherwise)
+        return Transaction(self.table, user=self.stream, identifier=epoch, validations=[once])
 
     def _began(self) -> int | None:
         """The time when the stream's checkpoint was created, in milliseconds since 1970; None if it is unknown."""
