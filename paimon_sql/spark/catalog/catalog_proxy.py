@@ -19,6 +19,7 @@ from paimon_sql.spark.catalog_objects.functions import FUNCTION_NAMES, UnboundFu
 from paimon_sql.spark.catalog_objects.sql_functions import FunctionMaker
 from paimon_sql.spark.catalog_objects.stored_sql import EVOLVING, spark_view, view_schema
 from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.java.connector import Ident, View
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
@@ -192,7 +193,7 @@ class Routines(CatalogPart):
         return Context(self.catalog, database or "default")
 
     def loadProcedure(self, ident: Ident) -> Proxy:
-        return load_procedure(self.session, self.catalog, ident, self.session_catalogs)
+        return load_procedure(StatementContext(self.session, self.catalog, self.session_catalogs), ident)
 
     def listProcedures(self, namespace: Sequence[str]) -> Sequence[Ident]:
         return self._idents(namespace, procedures() if list(namespace) == [SYSTEM_DATABASE] else ())

@@ -23,7 +23,7 @@ from paimon_sql.spark.execution.carried_statement import SessionCatalogs
 from paimon_sql.spark.java.connector import Ident, StringMap
 from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, OPTIONS_MAP, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options import (
@@ -176,19 +176,18 @@ class PathCatalogProxy(CatalogProxy):
 
 _CLASS = "paimon.DefaultSource"
 _SOURCE = f"{CATALOG}.SupportsCatalogOptions"
-_OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _STRUCT = "org.apache.spark.sql.types.StructType"
 _TRANSFORMS = f"{CONNECTOR}.expressions.Transform[]"
 _ANSWERS = "answers"
 _GONE = "The data source 'paimon' is not available: the Python process has ended or has not been set up."
 
 _METHODS = (
-    (f"{CATALOG}.Identifier", "extractIdentifier", f"{_OPTIONS} options", "options"),
-    ("String", "extractCatalog", f"{_OPTIONS} options", "options"),
-    ("java.util.Optional", "extractTimeTravelVersion", f"{_OPTIONS} options", "options"),
-    ("java.util.Optional", "extractTimeTravelTimestamp", f"{_OPTIONS} options", "options"),
-    (_STRUCT, "inferSchema", f"{_OPTIONS} options", "options"),
-    (_TRANSFORMS, "inferPartitioning", f"{_OPTIONS} options", "options"),
+    (f"{CATALOG}.Identifier", "extractIdentifier", f"{OPTIONS_MAP} options", "options"),
+    ("String", "extractCatalog", f"{OPTIONS_MAP} options", "options"),
+    ("java.util.Optional", "extractTimeTravelVersion", f"{OPTIONS_MAP} options", "options"),
+    ("java.util.Optional", "extractTimeTravelTimestamp", f"{OPTIONS_MAP} options", "options"),
+    (_STRUCT, "inferSchema", f"{OPTIONS_MAP} options", "options"),
+    (_TRANSFORMS, "inferPartitioning", f"{OPTIONS_MAP} options", "options"),
     (f"{CATALOG}.Table", "getTable", f"{_STRUCT} struct, {_TRANSFORMS} parts, java.util.Map options",
      "struct, parts, options"),
     ("boolean", "supportsExternalMetadata", "", ""),

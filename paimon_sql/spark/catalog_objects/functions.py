@@ -29,7 +29,7 @@ from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import TypeJson, paimon_type, struct_json
 from paimon_sql.spark.java.catalyst import DataType, InternalRow, StructType
 from paimon_sql.spark.java.session import SessionState
-from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, DATA_TYPE, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.sql.functions.catalog_functions import (
     BLOB_FUNCTIONS,
@@ -49,33 +49,39 @@ from paimon_sql.storage.scan.layout import ScanLayout
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
 _UTF8 = "org.apache.spark.unsafe.types.UTF8String"
-_DATA_TYPE = "org.apache.spark.sql.types.DataType"
 
 
 @dataclass(eq=False)
-class UnboundFunctionProxy(Proxy):
-    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`).
+class NamedFunction(Proxy):
+    """A function for Spark.
 
     Attributes:
-        jvm: the JVM.
         function: the function's name.
-        summary: its usage.
-        example: a statement that calls it.
-        bound: binds it to argument types, which are in Spark's JSON.
     """
 
-    implements = [f"{_FUNCTIONS}.UnboundFunction"]
-    jvm: Jvm
     function: str
-    summary: str
-    example: str
-    bound: Callable[[list[TypeJson]], BoundFunctionProxy]
 
     def toString(self) -> str:
         return self.function
 
     def name(self) -> str:
         return self.function
+
+
+@dataclass(eq=False)
+class UnboundFunctionProxy(NamedFunction):
+    """A function that is not bound to argument types yet (Paimon: `PaimonFunctions`).
+
+    Attributes:
+        summary: its usage.
+        example: a statement that calls it.
+        bound: binds it to argument types, which are in Spark's JSON.
+    """
+
+    implements = [f"{_FUNCTIONS}.UnboundFunction"]
+    summary: str
+    example: str
+    bound: Callable[[list[TypeJson]], BoundFunctionProxy]
 
     def description(self) -> str:
         return self.summary
@@ -88,12 +94,10 @@ class UnboundFunctionProxy(Proxy):
 
 
 @dataclass(eq=False)
-class BoundFunctionProxy(Proxy):
+class BoundFunctionProxy(NamedFunction):
     """A function with known argument types, evaluated on the driver.
 
     Attributes:
-        jvm: the JVM.
-        function: the function's name.
         types: the argument types in Spark's JSON.
         result_type: the result type in Spark's JSON.
         result: computes the result for an ``InternalRow`` of arguments.
@@ -101,24 +105,16 @@ class BoundFunctionProxy(Proxy):
     """
 
     implements = [f"{_FUNCTIONS}.ScalarFunction"]
-    jvm: Jvm
-    function: str
     types: list[TypeJson]
     result_type: str
     result: Callable[[InternalRow], object]
     null_for_null: bool = False
 
-    def toString(self) -> str:
-        return self.function
-
-    def name(self) -> str:
-        return self.function
-
     def canonicalName(self) -> str:
         return f"paimon.{self.function}({', '.join(map(json.dumps, self.types))})"
 
     def inputTypes(self) -> Sequence[DataType]:
-        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(kind) for kind in self.types])
+        return self.jvm.array(DATA_TYPE, [self.jvm.struct(kind) for kind in self.types])
 
     def resultType(self) -> DataType:
         return self.jvm.struct(self.result_type)
@@ -134,9 +130,6 @@ class BoundFunctionProxy(Proxy):
             return None
         result = self.result(row)
         return self.jvm.cls(_UTF8).fromString(result) if isinstance(result, str) else result
-
-
-_WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 
 
 def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
@@ -190,14 +183,6 @@ class _BlobFunction:
     result: Callable[[InternalRow, Callable[[], Context]], object]
 
 
-def _path_to_descriptor(row: InternalRow, context: Callable[[], Context]) -> bytearray:
-    return bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode())
-
-
-def _descriptor_to_string(row: InternalRow, context: Callable[[], Context]) -> str:
-    return str(decode_descriptor(bytes(row.getBinary(0))))
-
-
 def _blob_view(row: InternalRow, context: Callable[[], Context]) -> bytearray:
     table, column = (row.getUTF8String(i).toString() for i in (0, 1))
     return bytearray(BlobView(*blob_column(context(), table, column), row.getLong(2)).encode())
@@ -207,17 +192,23 @@ _BLOB_FUNCTIONS = {
     PATH_TO_DESCRIPTOR: _BlobFunction(
         "path_to_descriptor(path): a descriptor that refers to the bytes of a whole file",
         "INSERT INTO photos VALUES (1, sys.path_to_descriptor('/photos/1.jpg'));",
-        *((("string",),), "binary", _path_to_descriptor),
+        arguments=(("string",),),
+        result_type="binary",
+        result=lambda row, _: bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode()),
     ),
     DESCRIPTOR_TO_STRING: _BlobFunction(
         "descriptor_to_string(descriptor): the location of the blob that a descriptor refers to",
         "SELECT sys.descriptor_to_string(sys.path_to_descriptor('/photos/1.jpg'));",
-        *((("binary",),), "string", _descriptor_to_string),
+        arguments=(("binary",),),
+        result_type="string",
+        result=lambda row, _: str(decode_descriptor(bytes(row.getBinary(0)))),
     ),
     BLOB_VIEW: _BlobFunction(
         "blob_view('db.t', 'column', row_id): a reference to a blob of another table",
         "INSERT INTO thumbs SELECT id, sys.blob_view('db.photos', 'picture', _ROW_ID) FROM db.photos;",
-        *((("string",), ("string",), _WHOLE_NUMBERS), "binary", _blob_view),
+        arguments=(("string",), ("string",), ("byte", "short", "integer", "long")),
+        result_type="binary",
+        result=_blob_view,
     ),
 }
 
@@ -302,8 +293,16 @@ def _type_of(kind: pa.DataType) -> t.DataType:
 _PLAIN: dict[pa.DataType, t.DataType] = {
     arrow_type(kind): kind
     for kind in (
-        *(t.BooleanType(), t.TinyIntType(), t.SmallIntType(), t.IntType(), t.BigIntType()),
-        *(t.FloatType(), t.DoubleType(), t.DateType(), t.string_type(), t.VarBinaryType()),
+        t.BooleanType(),
+        t.TinyIntType(),
+        t.SmallIntType(),
+        t.IntType(),
+        t.BigIntType(),
+        t.FloatType(),
+        t.DoubleType(),
+        t.DateType(),
+        t.string_type(),
+        t.VarBinaryType(),
     )
 }
 

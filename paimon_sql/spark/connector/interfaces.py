@@ -6,18 +6,20 @@ these classes with the interfaces of the installed Spark, so a method that a new
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.conversion.types import StructJson, spark_struct
 from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS, v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import SessionProxy
@@ -42,7 +44,9 @@ class CatalogInterface(Proxy):
     """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
 
     implements = [
-        *(f"{CATALOG}.{name}" for name in ("StagingTableCatalog", "SupportsNamespaces", "ProcedureCatalog")),
+        f"{CATALOG}.StagingTableCatalog",
+        f"{CATALOG}.SupportsNamespaces",
+        f"{CATALOG}.ProcedureCatalog",
         f"{CATALOG}.FunctionCatalog",
         *([f"{CATALOG}.ViewCatalog"] if HAS_VIEWS else []),
     ]
@@ -74,6 +78,36 @@ class TableInterface(MetricsInterface):
 
     qualified_name: tuple[str, ...] = ()
     """The name by which Spark loaded the table, beginning with the catalog."""
+    capability_names: tuple[str, ...] = ("BATCH_READ",)
+    """The names of its ``TableCapability``."""
+
+    @abstractmethod
+    def name(self) -> str:
+        """The table's name."""
+
+    @property
+    @abstractmethod
+    def _struct(self) -> StructJson:
+        """Its columns."""
+
+    def toString(self) -> str:
+        return self.name()
+
+    def schema(self) -> StructType:
+        return self.jvm.struct(self._struct)
+
+    def columns(self) -> Sequence[JavaObject]:
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> Sequence[JavaObject]:
+        return self.jvm.remember(f"columns {json.dumps(self._struct)}", lambda: v2_columns(self.jvm, self.schema()))
+
+    def capabilities(self) -> Collection[JavaObject]:
+        kind, names = f"{CATALOG}.TableCapability", self.capability_names
+        return self.jvm.constant(
+            f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
+        )
 
     def has_changed(self) -> bool:
         """Whether a read would return other rows than the existing plan; by default it is assumed."""
@@ -213,7 +247,9 @@ class PartitionInterface(SessionProxy, ABC):
     """
 
     implements = [
-        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsAtomicPartitionManagement")),
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsAtomicPartitionManagement",
         f"{CATALOG}.TruncatableTable",
     ]
     table: AnyTable

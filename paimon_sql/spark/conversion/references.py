@@ -15,7 +15,7 @@ from paimon_sql.spark.conversion.types import spark_type, without_lengths
 from paimon_sql.spark.java.catalyst import Attribute, Expression
 from paimon_sql.spark.java.connector import ConnectorExpression, SortOrder
 from paimon_sql.spark.java.objects import JavaObject, Member
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, DATA_TYPE, EXPRESSIONS, Jvm
 from paimon_sql.storage.scan.top_n import TopN
 
 _EXPRESSIONS = f"{CONNECTOR}.expressions"
@@ -71,22 +71,21 @@ def first_in_order(orders: Sequence[SortOrder], limit: int, schema: TableSchema)
 
 def ascending(jvm: Jvm, attribute: Attribute) -> Expression:
     """Catalyst's ascending order by an attribute, which sort-merge joins require."""
-    direction = jvm.singleton(f"{CATALYST}.expressions.Ascending")
-    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, direction, jvm.nil)
+    direction = jvm.singleton(f"{EXPRESSIONS}.Ascending")
+    return jvm.singleton(f"{EXPRESSIONS}.SortOrder").apply(attribute, direction, jvm.nil)
 
 
 _COLUMN = f"{CATALOG}.MetadataColumn"
-_TYPE = "org.apache.spark.sql.types.DataType"
 _MEMBERS = (
     "private String name;",
-    f"private {_TYPE} type;",
+    f"private {DATA_TYPE} type;",
     "private boolean nullable;",
     "private String comment;",
-    f"""public HiddenColumn(String name, {_TYPE} type, boolean nullable, String comment) {{
+    f"""public HiddenColumn(String name, {DATA_TYPE} type, boolean nullable, String comment) {{
         this.name = name; this.type = type; this.nullable = nullable; this.comment = comment;
     }}""",
     "public String name() { return name; }",
-    f"public {_TYPE} dataType() {{ return type; }}",
+    f"public {DATA_TYPE} dataType() {{ return type; }}",
     "public boolean isNullable() { return nullable; }",
     "public String comment() { return comment; }",
     "public String toString() { return name; }",

@@ -20,7 +20,7 @@ from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import Dataset
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, EXPRESSIONS, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.execution.threads import map_in_threads
 
@@ -183,7 +183,7 @@ def _class_tag(jvm: Jvm, name: str) -> JavaObject:
 
 def _row_of_longs(jvm: Jvm, values: Sequence[int | None]) -> InternalRow:
     """A row of BIGINTs, such as a count: for one row the conversion of Arrow is much slower."""
-    row = jvm.new(f"{CATALYST}.expressions.GenericInternalRow", len(values))
+    row = jvm.new(f"{EXPRESSIONS}.GenericInternalRow", len(values))
     for i, value in enumerate(values):
         if value is None:
             row.setNullAt(i)

@@ -155,15 +155,19 @@ def without_lengths(kind: TypeJson) -> TypeJson:
     return with_atoms(kind, lambda name: "string" if name.startswith(("char(", "varchar(")) else name)
 
 
-def with_atoms(kind: TypeJson, atom: Callable[[str], TypeJson]) -> TypeJson:
-    """A type in Spark's JSON form with its atomic types changed, at any depth."""
+def with_atoms(kind: TypeJson, atom: Callable[[str], TypeJson], keys: TypeJson | None = None) -> TypeJson:
+    """A type in Spark's JSON form with its atomic types changed, at any depth; ``keys`` replaces the keys of maps."""
+
+    def inner(part: TypeJson) -> TypeJson:
+        return with_atoms(part, atom, keys)
+
     if isinstance(kind, str):
         return atom(kind)
     if kind["type"] == "array":
-        return {**kind, "elementType": with_atoms(kind["elementType"], atom)}
+        return {**kind, "elementType": inner(kind["elementType"])}
     if kind["type"] == "map":
-        return {**kind, "keyType": with_atoms(kind["keyType"], atom), "valueType": with_atoms(kind["valueType"], atom)}
-    return struct_of({**f, "type": with_atoms(f["type"], atom)} for f in kind["fields"])
+        return {**kind, "keyType": keys or inner(kind["keyType"]), "valueType": inner(kind["valueType"])}
+    return struct_of({**f, "type": inner(f["type"])} for f in kind["fields"])
 
 
 def _metadata(field: t.DataField) -> dict[str, object]:

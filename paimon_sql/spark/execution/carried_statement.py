@@ -12,7 +12,7 @@ from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.gateway import PLANS, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.context import TableName
@@ -81,8 +81,7 @@ class Runner(ABC, Generic[S]):
         """Execute a statement; None for one without a result."""
 
 
-_PLANS = f"{CATALYST}.plans.logical"
-_NOT_READS = (f"{_PLANS}.Command", f"{_PLANS}.ParsedStatement", f"{_PLANS}.InsertIntoDir")
+_NOT_READS = (f"{PLANS}.Command", f"{PLANS}.ParsedStatement", f"{PLANS}.InsertIntoDir")
 
 
 def is_read_only(jvm: Jvm, plan: LogicalPlan) -> bool:

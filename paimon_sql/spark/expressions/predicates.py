@@ -25,7 +25,7 @@ from paimon_sql.spark.conversion.types import TypeJson, spark_type
 from paimon_sql.spark.java.catalyst import ArrayType as JavaArray
 from paimon_sql.spark.java.catalyst import Expression
 from paimon_sql.spark.java.objects import Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.gateway import EXPRESSIONS, Jvm
 from paimon_sql.spark.jvm.session import with_settings
 from paimon_sql.spark.rules.compiled_rule import with_children
 from paimon_sql.storage.expressions import integer_terms as terms
@@ -364,12 +364,11 @@ _INSTANT = '"dataType":"timestamp"'
 _OVERLAP = "ArraysOverlap"
 _MAX_ELEMENTS = 1000
 """Longer lists cost more to serialize than their predicate saves."""
-_EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
     """A Scala ``Seq`` of expressions as JSON, in one round trip as the elements of an array; timestamps are in UTC."""
-    array: Expression = jvm.new(f"{_EXPRESSIONS}.CreateArray", expressions, False)
+    array: Expression = jvm.new(f"{EXPRESSIONS}.CreateArray", expressions, False)
     text = array.toJSON()
     if f'.{_OVERLAP}"' in text:
         array = _with_elements(jvm, array)
@@ -411,7 +410,7 @@ def _elements(jvm: Jvm, expression: Expression) -> Expression:
     values = cast("Sequence[object]", expression.value().toObjectArray(kind))
     if len(values) > _MAX_ELEMENTS:
         return expression
-    (literal,) = jvm.java_class(f"{_EXPRESSIONS}.Literal").getConstructors()
+    (literal,) = jvm.java_class(f"{EXPRESSIONS}.Literal").getConstructors()
     copy, literals = jvm.static("java.lang.System", "arraycopy"), []
     for i, value in enumerate(values):
         if value is not None:
@@ -419,4 +418,4 @@ def _elements(jvm: Jvm, expression: Expression) -> Expression:
             arguments = jvm.objects([None, kind])
             copy(values, i, arguments, 0, 1)
             literals.append(literal.newInstance(arguments))
-    return jvm.new(f"{_EXPRESSIONS}.CreateArray", jvm.seq(literals), False)
+    return jvm.new(f"{EXPRESSIONS}.CreateArray", jvm.seq(literals), False)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyspark
 
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan, StructType
-from paimon_sql.spark.java.objects import JavaObject, Seq, Throwable
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, EXPRESSIONS, PLANS, Jvm
 
 _MAJOR, _MINOR = (int(part) for part in pyspark.__version__.split(".")[:2])
 HAS_VIEWS = (_MAJOR, _MINOR) >= (4, 2)
@@ -64,7 +64,7 @@ def write_by_name(jvm: Jvm, plan: str, *arguments: object) -> LogicalPlan:
         plan: the name of the plan's class.
         arguments: the table, the query, further members of the plan, the options of the write.
     """
-    companion = jvm.singleton(f"{CATALYST}.plans.logical.{plan}")
+    companion = jvm.singleton(f"{PLANS}.{plan}")
     count = next(int(m.getParameterCount()) for m in companion.getClass().getMethods() if m.getName() == "byName")
     return companion.byName(*arguments, *([False] * (count - len(arguments))))
 
@@ -74,7 +74,7 @@ def transform_expression(jvm: Jvm, function: JavaObject, column: Attribute) -> E
 
     Further parameters of later versions describe reduced keys; they are None.
     """
-    name = f"{CATALYST}.expressions.TransformExpression"
+    name = f"{EXPRESSIONS}.TransformExpression"
     count = jvm.constant(f"members of {name}", lambda: jvm.java_class(name).getConstructors()[0].getParameterCount())
     return jvm.new(name, function, jvm.seq([column]), *([jvm.none] * (count - 2)))
 
@@ -83,13 +83,6 @@ def with_parameters(jvm: Jvm, text: str, parameters: JavaObject) -> str:
     """A statement with its parameters (``?`` and ``:name``) substituted as Spark does it."""
     handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")
     return str(handler.substituteParameters(text, parameters)._1())
-
-
-def parse_exception(jvm: Jvm, error: Throwable) -> Throwable:
-    """A checked exception of Spark's parser as the equivalent ``ParseException``."""
-    parameters = jvm.scala_map(error.getMessageParameters())
-    condition = error.getCondition()
-    return jvm.new(f"{CATALYST}.parser.ParseException", jvm.none, error.origin(), condition, parameters)
 
 
 def local_batches(jvm: Jvm, relation: LogicalPlan) -> list[pa.RecordBatch]:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.cache import Cache
@@ -90,6 +91,25 @@ def one_error(doing: str) -> Iterator[None]:
         if (ours := paimon_error_of(error)) is not None:
             raise ours from None
         raise InvalidInputError(f"{doing}: {_root_message(thrown_by(error), str(error))}") from None
+
+
+@contextmanager
+def refusals(name: str = "") -> Iterator[None]:
+    """Raise Spark's refusal of a statement without the plan in its message, which is not the user's statement.
+
+    A procedure must not throw Spark's checked exception.
+
+    Args:
+        name: the name of the table that has none in the plan.
+
+    Raises:
+        InvalidInputError: Spark refuses the statement; the message has the position in its text.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        message = str(error).split(";\n", 1)[0]
+        raise InvalidInputError(message.replace("table ``", f"table `{name}`") if name else message) from None
 
 
 def _root_message(thrown: Throwable | None, default: str) -> str:

@@ -36,6 +36,10 @@ CATALYST = "org.apache.spark.sql.catalyst"
 CATALOG = "org.apache.spark.sql.connector.catalog"
 CONNECTOR = "org.apache.spark.sql.connector"
 EXECUTION = "org.apache.spark.sql.execution"
+DATASOURCES = f"{EXECUTION}.datasources"
+PLANS, EXPRESSIONS = f"{CATALYST}.plans.logical", f"{CATALYST}.expressions"
+DATA_TYPE = "org.apache.spark.sql.types.DataType"
+OPTIONS_MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 SETTINGS = "org.apache.spark.sql.internal.SQLConf"
 _CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
 _MAX_REMEMBERED = 512
@@ -188,7 +192,7 @@ class Jvm:
 
     def struct(self, kind: str | Mapping[str, object]) -> StructType:
         """Spark's ``DataType`` of a type in its JSON form."""
-        text, from_json = json.dumps(kind), self.static("org.apache.spark.sql.types.DataType", "fromJson")
+        text, from_json = json.dumps(kind), self.static(DATA_TYPE, "fromJson")
         found: StructType = self.remember(text, lambda: from_json(text))
         return found
 

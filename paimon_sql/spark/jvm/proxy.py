@@ -164,6 +164,26 @@ def to_java(jvm: Jvm, error: Exception) -> Throwable:
     return exception
 
 
+@dataclass(eq=False)
+class ScalaFunction(Proxy):
+    """A Scala function of up to two parameters.
+
+    Attributes:
+        answer: computes its result.
+        text: its string in the JVM.
+    """
+
+    implements = ["scala.Function0", "scala.Function1", "scala.Function2"]
+    answer: Callable[..., object]
+    text: str = "paimon-sql function"
+
+    def toString(self) -> str:
+        return self.text
+
+    def apply(self, *arguments: object) -> object:
+        return self.answer(*arguments)
+
+
 Method = Callable[[JavaObject, Sequence[object], Callable[[], object]], object]
 """A method in Python: its parameters are the Java object, the arguments, and a function that calls the superclass."""
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.session import ClassicSession, Dataset, QueryExecution, RuntimeConfig, SessionState, SQLConf
 from paimon_sql.spark.jvm.gateway import EXECUTION, SETTINGS, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.proxy import Proxy, ScalaFunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,9 @@ class SessionProxy(Proxy):
 def changed_settings(conf: SQLConf, settings: Mapping[str, str]) -> Iterator[None]:
     """Change settings of a session during the block."""
     before = {key: conf.getConfString(key) if conf.contains(key) else None for key in settings}
-    for key, value in settings.items():
-        conf.setConfString(key, value)
     try:
+        for key, value in settings.items():
+            conf.setConfString(key, value)
         yield
     finally:
         for key, old in before.items():
@@ -113,15 +113,4 @@ def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -
     changed = jvm.settings.clone()
     for key, value in settings.items():
         changed.setConfString(key, value)
-    return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run)))
-
-
-@dataclass(eq=False)
-class _Call(Proxy):
-    """A Scala function without parameters."""
-
-    implements = ["scala.Function0"]
-    run: Callable[[], object]
-
-    def apply(self) -> object:
-        return self.run()
+    return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, ScalaFunction(jvm, run)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -24,7 +23,7 @@ from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.errors import one_error
-from paimon_sql.spark.jvm.gateway import CATALYST, private_field
+from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, private_field
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.row_level.run import pinned
@@ -159,8 +158,7 @@ class AnalyzedQuery:
                 INCREMENTAL_BETWEEN.key: ranges[table.name, table.branch],
                 INCREMENTAL_BETWEEN_SCAN_MODE.key: DELTA,
             }
-            options = {**table.schema.options, **given}
-            proxy.read_as(replace(table, schema=replace(table.schema, options=options)))
+            proxy.read_as(table.with_options(given))
 
     def rows_of(self, schema: TableSchema, name: str) -> DataFrame:
         """The rows in the columns of the materialized table, matched by name; other columns of the query are dropped.
@@ -195,7 +193,7 @@ class AnalyzedQuery:
         return self.frame.select(*columns)
 
     def _can_convert(self, found: DataType, target: DataType) -> bool:
-        cast = self._jvm.singleton(f"{CATALYST}.expressions.Cast")
+        cast = self._jvm.singleton(f"{EXPRESSIONS}.Cast")
         return bool(cast.canANSIStoreAssign(self._jvm.struct(found.jsonValue()), self._jvm.struct(target.jsonValue())))
 
 

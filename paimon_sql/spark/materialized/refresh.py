@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
@@ -23,7 +23,7 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refresher, RefreshResult
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.jvm.errors import one_error
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import JvmSession, changed_settings
 from paimon_sql.spark.materialized.query import AnalyzedQuery
 from paimon_sql.spark.options import session_zone
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
@@ -272,19 +272,7 @@ def stored_settings(session: JvmSession) -> dict[str, str]:
     return {key: session.conf.get(key) for key in _STORED}
 
 
-@contextmanager
-def with_settings(session: JvmSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Apply settings to a session temporarily."""
-    conf = session.conf
-    changed = {k: v for k, v in settings.items() if k in _STORED and conf.get(k) != v}
-    before = {k: conf.get(k) if conf.contains(k) else None for k in changed}
-    try:
-        for key, value in changed.items():
-            conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                conf.unset(key)
-            else:
-                conf.set(key, old)
+def with_settings(session: JvmSession, settings: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Apply settings to a session during the block."""
+    changed = {k: v for k, v in settings.items() if k in _STORED and session.conf.get(k) != v}
+    return changed_settings(session.state.conf(), changed)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
 from paimon_sql.format.schema.arrow_types import arrow_schema
@@ -18,14 +17,14 @@ from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_type
-from paimon_sql.spark.execution.carried_statement import SessionCatalogs, StatementContext
+from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaIterator, JavaObject
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.jvm.session import SessionProxy
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.options import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
@@ -70,39 +69,35 @@ def _sql(data_type: DataType) -> str:
     return data_type.as_nullable().sql()
 
 
-def load_procedure(
-    session: JvmSession, catalog: Catalog, ident: Ident, session_catalogs: SessionCatalogs
-) -> UnboundProxy:
+def load_procedure(context: StatementContext, ident: Ident) -> UnboundProxy:
     """Return the procedure of a name, ignoring case; without one, a placeholder that raises NotFoundError."""
+    jvm, catalog = context.session.jvm, context.catalog
     if ident.name() == INTERNAL_PROCEDURE:
-        context = StatementContext(session, catalog, session_catalogs)
-        return UnboundProxy(session.jvm, INTERNAL_PROCEDURE, ExecuteProxy(context))
+        return UnboundProxy(jvm, INTERNAL_PROCEDURE, _carrier(context))
     namespace = list(ident.namespace())
     is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
     found = procedures().get(ident.name().lower()) if is_system else None
     if found is not None:
-        return UnboundProxy(session.jvm, found.name, ProcedureProxy(session, catalog, found, session_catalogs))
+        return UnboundProxy(jvm, found.name, _bound(found, context))
     called = ".".join([*namespace, ident.name()])
     error = NotFoundError(
         f"Catalog {catalog.name} has no procedure {called}.",
         name=called,
         remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
     )
-    return UnboundProxy(session.jvm, called, error)
+    return UnboundProxy(jvm, called, error)
 
 
+@dataclass(eq=False)
 class UnboundProxy(Proxy):
     """An unbound procedure, which has only one signature; the methods of one that does not exist raise the error."""
 
     implements = [f"{CATALOG}.procedures.UnboundProcedure"]
-
-    def __init__(self, jvm: Jvm, called: str, bound: BoundProxy | NotFoundError) -> None:
-        super().__init__(jvm)
-        self._called = called
-        self._bound = bound
+    called: str
+    bound: BoundProxy | NotFoundError
 
     def toString(self) -> str:
-        return self._called
+        return self.called
 
     def name(self) -> str:
         return self._existing().name()
@@ -114,61 +109,53 @@ class UnboundProxy(Proxy):
         return self._existing()
 
     def _existing(self) -> BoundProxy:
-        if isinstance(self._bound, NotFoundError):
-            raise self._bound
-        return self._bound
+        if isinstance(self.bound, NotFoundError):
+            raise self.bound
+        return self.bound
 
 
-class BoundProxy(Proxy, ABC):
+@dataclass(eq=False)
+class BoundProxy(SessionProxy):
     """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly.
 
-    Args:
-        session: the session.
+    Attributes:
         procedure: the procedure's name.
-        description: the text of DESCRIBE PROCEDURE.
+        described: the text of DESCRIBE PROCEDURE.
         arguments: its arguments.
         shown: a call in EXPLAIN.
+        run: runs it with arguments by name; returns the columns of its result and the rows.
     """
 
     implements = [f"{CATALOG}.procedures.BoundProcedure"]
-
-    def __init__(
-        self, session: JvmSession, procedure: str, description: str, arguments: Sequence[Argument], shown: str
-    ) -> None:
-        super().__init__(session.jvm)
-        self._session = session
-        self._name = procedure
-        self._description = description
-        self._arguments = arguments
-        self._shown = shown
+    procedure: str
+    described: str
+    arguments: Sequence[Argument]
+    shown: str
+    run: Callable[[Mapping[str, object]], tuple[Sequence[DataField], pa.Table]]
 
     def toString(self) -> str:
-        return self._name
+        return self.procedure
 
     def name(self) -> str:
-        return self._name
+        return self.procedure
 
     def description(self) -> str:
-        return self._description
+        return self.described
 
     def isDeterministic(self) -> bool:
         return False
 
     def parameters(self) -> Sequence[JavaObject]:
-        return self.jvm.array(_PARAMETER, [self._parameter(a) for a in self._arguments])
+        return self.jvm.array(_PARAMETER, [self._parameter(a) for a in self.arguments])
 
     def call(self, row: InternalRow) -> JavaIterator:
-        values = row_values(row, [a.type for a in self._arguments])
+        values = row_values(row, [a.type for a in self.arguments])
         try:
-            fields, rows = self._run({a.name: v for a, v in zip(self._arguments, values, strict=True)})
+            fields, rows = self.run({a.name: v for a, v in zip(self.arguments, values, strict=True)})
         finally:
-            cached_tables.renew(self._session)
-        scans = [LocalScanProxy(self._session, fields, self._shown, lambda: rows)] if fields else []
+            cached_tables.renew(self.session)
+        scans = [LocalScanProxy(self.session, fields, self.shown, lambda: rows)] if fields else []
         return self.jvm.java_list(scans).iterator()
-
-    @abstractmethod
-    def _run(self, given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
-        """Run the procedure with arguments by name; return the columns of its result and the rows."""
 
     def _parameter(self, argument: Argument) -> JavaObject:
         data_type = self.jvm.struct(spark_type(argument.type))
@@ -177,47 +164,39 @@ class BoundProxy(Proxy, ABC):
         return (builder if argument.required else builder.defaultValue("NULL")).build()
 
 
-class ProcedureProxy(BoundProxy):
+def _bound(procedure: Procedure, context: StatementContext) -> BoundProxy:
     """A procedure of Paimon."""
+    session, catalog = context.session, context.catalog
 
-    def __init__(
-        self, session: JvmSession, catalog: Catalog, procedure: Procedure, session_catalogs: SessionCatalogs
-    ) -> None:
-        name = procedure.name
-        super().__init__(session, name, describe(procedure), procedure.arguments, f"CALL sys.{name}")
-        self._catalogs = session_catalogs
-        self._catalog = catalog
-        self._procedure = procedure
-
-    def _run(self, given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
-        session = self._session
-        context = Context(
-            self._catalog,
+    def run_it(given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
+        called = Context(
+            catalog,
             ".".join(session.state.catalogManager().currentNamespace()) or "default",
-            SparkExecutor(self.jvm),
+            SparkExecutor(session.jvm),
             zone=session_zone(session),
             # The Thrift server interrupts the thread of a cancelled statement.
-            is_cancelled=lambda: bool(self.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
-            others=self._catalogs.all(),
-            plain_tables=SessionTables(session, self._catalog.options),
-            refresher=SessionRefresher(session, self._catalog),
+            is_cancelled=lambda: bool(session.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
+            others=context.session_catalogs.all(),
+            plain_tables=SessionTables(session, catalog.options),
+            refresher=SessionRefresher(session, catalog),
         )
-        answer = run(context, self._procedure, given)
+        answer = run(called, procedure, given)
         of_connector = session.conf.get(RESULTS_SETTING, "full") == "connector"
-        fields = self._procedure.results if of_connector else self._procedure.columns
+        fields = procedure.results if of_connector else procedure.columns
         return fields, to_arrow(fields, answer.rows)
 
+    name = procedure.name
+    return BoundProxy(session, name, describe(procedure), procedure.arguments, f"CALL sys.{name}", run_it)
 
-class ExecuteProxy(BoundProxy):
+
+def _carrier(context: StatementContext) -> BoundProxy:
     """The internal procedure: executes the statement that a CALL carries, and returns its result."""
 
-    def __init__(self, context: StatementContext) -> None:
-        summary = "Executes a statement of Paimon's dialect."
-        super().__init__(context.session, INTERNAL_PROCEDURE, summary, [_CARRIED], INTERNAL_PROCEDURE)
-        self._context = context
-
-    def _run(self, given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
-        answer = run_statement(decode(str(given[_CARRIED.name] or "")), self._context)
+    def execute(given: Mapping[str, object]) -> tuple[Sequence[DataField], pa.Table]:
+        answer = run_statement(decode(str(given[_CARRIED.name] or "")), context)
         names = [f.name for f in answer.columns]
         rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
         return answer.columns, pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
+
+    summary = "Executes a statement of Paimon's dialect."
+    return BoundProxy(context.session, INTERNAL_PROCEDURE, summary, [_CARRIED], INTERNAL_PROCEDURE, execute)

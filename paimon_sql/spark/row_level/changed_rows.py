@@ -20,10 +20,12 @@ from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.process import share
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, private_field
+from paimon_sql.spark.jvm.errors import refusals
+from paimon_sql.spark.jvm.gateway import CATALYST, PLANS, Jvm, private_field
 from paimon_sql.spark.jvm.session import JvmSession, changed_settings
-from paimon_sql.spark.row_level.target import TargetProxy, refusals, relation_of, without_ctes
+from paimon_sql.spark.row_level.target import TargetProxy, relation_of, without_ctes
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
+from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.read.metadata_columns import metadata_fields
@@ -101,13 +103,11 @@ def rows_of_scan(frame: DataFrame) -> Rows:
     return rows if kind == "DataSourceV2ScanRelation" else Rows.OTHERS
 
 
-_PLANS = f"{CATALYST}.plans.logical"
-
 _WRITES_DELTA = (
     f"""
         private boolean matches({NODE} plan) {{
-            if (plan instanceof {_PLANS}.WithCTE) return matches((({_PLANS}.WithCTE) plan).plan());
-            return plan instanceof {_PLANS}.WriteDelta;
+            if (plan instanceof {PLANS}.WithCTE) return matches((({PLANS}.WithCTE) plan).plan());
+            return plan instanceof {PLANS}.WriteDelta;
         }}""",
 )
 
@@ -280,31 +280,21 @@ class Analyzer:
         relation = relation_of(target, self.catalog, identifier)
         qualifier = jvm.seq([self.catalog, identifier.database])
         alias = jvm.new(f"{CATALYST}.AliasIdentifier", identifier.object_name, qualifier)
-        named: LogicalPlan = jvm.new(f"{_PLANS}.SubqueryAlias", alias, relation)
+        named: LogicalPlan = jvm.new(f"{PLANS}.SubqueryAlias", alias, relation)
         if written.getClass().getSimpleName() != "SubqueryAlias":
             return named
-        return jvm.new(f"{_PLANS}.SubqueryAlias", written.identifier(), named)
+        return jvm.new(f"{PLANS}.SubqueryAlias", written.identifier(), named)
 
     def _with_old_values(self, query: LogicalPlan, names: tuple[str, ...]) -> LogicalPlan:
         """A MERGE whose deletes return the old values of all columns, where Spark returns the row id and nulls."""
         if query.getClass().getSimpleName() != "MergeRows":
             return query
-        join = query.child()
-        by_name = {a.name(): a for side in self.jvm.items(join.children())[:1] for a in self.jvm.items(side.output())}
+        target = self.jvm.items(query.child().children())[0]
+        by_name = {a.name(): a for a in self.jvm.items(target.output())}
         old = [by_name[name] for name in names]
         matched = self._with_values_of_deletes(query.matchedInstructions(), old)
         unmatched = self._with_values_of_deletes(query.notMatchedBySourceInstructions(), old)
-        changed: LogicalPlan = query.copy(
-            query.isSourceRowPresent(),
-            query.isTargetRowPresent(),
-            matched,
-            query.notMatchedInstructions(),
-            unmatched,
-            query.checkCardinality(),
-            query.output(),
-            join,
-        )
-        return changed
+        return with_parts(self.jvm, query, matchedInstructions=matched, notMatchedBySourceInstructions=unmatched)
 
     def _with_values_of_deletes(self, instructions: Seq[Expression], old: list[Attribute]) -> Seq[Expression]:
         changed = []

@@ -54,10 +54,6 @@ class RowLevelRun(StatementRun):
     statement: RowStatement
     operation: Operation
 
-    @property
-    def _analyzer(self) -> Analyzer:
-        return Analyzer(self.session, self.catalog.name)
-
     def run(self) -> Counts:
         """Change the rows.
 
@@ -119,8 +115,9 @@ class RowLevelRun(StatementRun):
         folded = text.lower()
         named = [f.name for f in metadata_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
         target = TargetProxy(self.session, pinned(table, base), row_id, named, by_bucket=by_bucket)
-        changes = self._analyzer.changes(self.session.parsed(text), self.identifier, target)
-        return target, self._analyzer.rows(changes, target, row_id)
+        analyzer = Analyzer(self.session, self.catalog.name)
+        changes = analyzer.changes(self.session.parsed(text), self.identifier, target)
+        return target, analyzer.rows(changes, target, row_id)
 
     def _row_id(self, table: Table, strategy: RowLevelStrategy) -> tuple[str, ...]:
         """The columns that identify a row.
@@ -137,11 +134,8 @@ class RowLevelRun(StatementRun):
                 f"{table.name}: rows cannot be changed while a column is named {min(taken)}.",
                 remedy="Rename the column.",
             )
-        return (
-            (*required, ROW_ID.name)
-            if is_tracked(table.schema) and strategy is not RowLevelStrategy.DROP_KEYS
-            else required
-        )
+        by_id = is_tracked(table.schema) and strategy is not RowLevelStrategy.DROP_KEYS
+        return (*required, ROW_ID.name) if by_id else required
 
     def _may_delete_partitions(self, table: Table) -> bool:
         """Whether the statement may delete a whole partition, or all rows, without a changelog of each row."""

@@ -34,8 +34,10 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import Option, ScalaMap
+from paimon_sql.spark.jvm.errors import refusals
+from paimon_sql.spark.jvm.gateway import OPTIONS_MAP
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.target import StatementRun, refusals, relation_of, without_ctes
+from paimon_sql.spark.row_level.target import StatementRun, relation_of, without_ctes
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.merge_schema import NestedFields, SchemaMerge, altered
@@ -46,7 +48,6 @@ from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
 from paimon_sql.storage.table.table import Table
 
-_MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _EVOLUTION_OPTIONS = {WRITE_MERGE_SCHEMA.key: "true", WRITE_MERGE_SCHEMA_TYPE_WIDENING.key: "true"}
 
 
@@ -113,7 +114,7 @@ class EvolvingInsertRun(StatementRun):
         """The INSERT into the evolved table, of rows that have all of its nested fields."""
         jvm = self.session.jvm
         relation = relation_of(TableProxy(self.session, table), self.catalog.name, self.identifier)
-        options = jvm.new(_MAP, jvm.java_map(self.statement.options))
+        options = jvm.new(OPTIONS_MAP, jvm.java_map(self.statement.options))
         rows = merge.rows(table)._jdf.queryExecution().analyzed()
         return with_parts(jvm, command, table=with_parts(jvm, relation, options=options), query=rows)
 

@@ -230,7 +230,8 @@ def upsert(change: RowChange) -> Counts:
 
 def _write_upserts(change: RowChange, task: WriteTask, frame: DataFrame) -> tuple[list[CommitMessage], Counts]:
     """Write the rows where it is cheapest: where they were read, on the driver, or by the owners of their buckets."""
-    jvm, executor, rows, scan = change.jvm, SparkExecutor(change.jvm), rows_of_scan(frame), change.target.scan
+    jvm, executor = change.jvm, SparkExecutor(change.jvm)
+    rows, scan = rows_of_scan(frame), change.target.scan
     buckets = scan.buckets if scan is not None and bucket_mode(task.table.schema).is_fixed else None
     computed = _computed(jvm, task.table, frame, change.operation) if buckets and rows is Rows.ALL else None
     if buckets and computed is not None:

@@ -7,16 +7,13 @@ query is taken from the plan, so the writer that Spark would request next is nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-from pyspark.errors import AnalysisException
 
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import writable
-from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.row_tracking import (
     BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
     BLOB_VIEW_RESOLVE_ENABLED,
@@ -46,25 +43,6 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _UNRESOLVED_BLOBS = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
-
-
-@contextmanager
-def refusals(name: str = "") -> Iterator[None]:
-    """Raise Spark's refusal of a statement without the plan in its message, which is not the user's statement.
-
-    A procedure must not throw Spark's checked exception.
-
-    Args:
-        name: the name of the table that has none in the plan.
-
-    Raises:
-        InvalidInputError: Spark refuses the statement; the message has the position in its text.
-    """
-    try:
-        yield
-    except AnalysisException as error:
-        message = str(error).split(";\n", 1)[0]
-        raise InvalidInputError(message.replace("table ``", f"table `{name}`") if name else message) from None
 
 
 @dataclass(frozen=True)
@@ -126,7 +104,9 @@ class TargetProxy(TableProxy):
 
     # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
     implements = [
-        *(f"{CATALOG}.{name}" for name in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns")),
+        f"{CATALOG}.SupportsRead",
+        f"{CATALOG}.SupportsWrite",
+        f"{CATALOG}.SupportsMetadataColumns",
         f"{CATALOG}.SupportsRowLevelOperations",
     ]
     row_id: tuple[str, ...]

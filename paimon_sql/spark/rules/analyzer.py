@@ -12,12 +12,11 @@ from typing import ClassVar
 
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.jvm.gateway import EXECUTION, private_field
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.gateway import DATASOURCES, Jvm, private_field
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.compiled_rule import Rule, compiled_rule
 
-RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
+RELATION = f"{DATASOURCES}.v2.DataSourceV2Relation"
 """The class of the leaves that are tables of catalogs, before their scans are built."""
 
 
@@ -58,32 +57,24 @@ class AnalysisRule(Rule):
     condition: ClassVar[Sequence[str]]
 
 
-@dataclass(eq=False)
-class RuleBuilder(Proxy):
+@dataclass(frozen=True)
+class RuleBuilder:
     """A rule builder of ``SparkSessionExtensions``: a function from a session to its rule.
 
     Attributes:
+        jvm: the JVM.
         rule: the class of the rule.
         make: makes the rule of a session, which may be under construction; by default the constructor of the rule.
     """
 
-    implements = ["scala.Function1"]
-
-    MARK = "paimon-sql rule builder"
+    jvm: Jvm
     rule: type[AnalysisRule]
     make: Callable[[JvmSession], AnalysisRule] | None = None
 
-    def toString(self) -> str:
-        return self.MARK
-
-    def apply(self, session: ClassicSession) -> JavaObject:
+    def build(self, session: ClassicSession) -> JavaObject:
+        """Spark's rule of a session."""
         rule = (self.make or self.rule)(JvmSession(self.jvm, session))
         return compiled_rule(self.jvm, self.rule.compiled, self.rule.condition, rule.rewrite)
-
-
-def inject(extensions: JavaObject, builder: RuleBuilder) -> None:
-    """Add a rule to the sessions that will be created with these extensions."""
-    getattr(extensions, builder.rule.stage.inject)(builder)
 
 
 def add_rule(session: JvmSession, builder: RuleBuilder) -> None:
@@ -93,4 +84,4 @@ def add_rule(session: JvmSession, builder: RuleBuilder) -> None:
     rules_of_stage: Seq[JavaObject] = rules
     known = session.jvm.items(rules_of_stage)
     if not any(rule.getClass().getName() == builder.rule.compiled for rule in known):
-        field.set(analyzer, session.jvm.seq([*known, builder.apply(session.java)]))
+        field.set(analyzer, session.jvm.seq([*known, builder.build(session.java)]))

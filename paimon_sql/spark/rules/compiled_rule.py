@@ -13,11 +13,12 @@ from typing import TypeVar
 
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, PLANS, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy, ScalaFunction
 from paimon_sql.spark.jvm.session import JvmSession
 
 NODE = f"{CATALYST}.trees.TreeNode"
+LOGICAL_PLAN = f"{PLANS}.LogicalPlan"
 _RULE = f"{CATALYST}.rules.Rule"
 _HANDLER = "javassist.util.proxy.MethodHandler"
 _ANSWERS = "answers"
@@ -108,8 +109,7 @@ def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: obj
 
 N = TypeVar("N", bound=TreeNode)
 
-_EXPRESSION = f"{CATALYST}.expressions.Expression"
-_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
+_EXPRESSION = f"{EXPRESSIONS}.Expression"
 
 
 def with_children(jvm: Jvm, node: N, change: Callable[[N], N]) -> N:
@@ -142,7 +142,7 @@ def with_expressions(jvm: Jvm, plan: LogicalPlan, change: Callable[[Expression],
     def changed(expression: Expression) -> Expression:
         return change(with_children(jvm, expression, changed))
 
-    return plan.mapExpressions(_Function(jvm, changed))
+    return plan.mapExpressions(ScalaFunction(jvm, changed))
 
 
 def expression_condition(is_one: str) -> tuple[str, str]:
@@ -157,10 +157,10 @@ def expression_condition(is_one: str) -> tuple[str, str]:
             private boolean matches({NODE} node) {{
                 if (node instanceof {_EXPRESSION} && isOne(({_EXPRESSION}) node)) return true;
                 scala.collection.Iterator below = node.children().iterator();
-                if (node instanceof {_PLAN}) {{
+                if (node instanceof {LOGICAL_PLAN}) {{
                     // What a leaf holds is of no other rows.
                     if (!below.hasNext()) return false;
-                    scala.collection.Iterator own = (({_PLAN}) node).expressions().iterator();
+                    scala.collection.Iterator own = (({LOGICAL_PLAN}) node).expressions().iterator();
                     while (own.hasNext()) if (matches(({NODE}) own.next())) return true;
                 }}
                 while (below.hasNext()) if (matches(({NODE}) below.next())) return true;
@@ -176,15 +176,3 @@ def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
     if any(new is not old for new, old in zip(made, children, strict=True)):
         node = node.withNewChildren(jvm.seq(made))
     return node, made
-
-
-@dataclass(eq=False)
-class _Function(Proxy):
-    """A Scala function from expression to expression."""
-
-    implements = ["scala.Function1"]
-
-    change: Callable[[Expression], Expression]
-
-    def apply(self, expression: Expression) -> Expression:
-        return self.change(expression)

@@ -12,10 +12,10 @@ from typing import ClassVar
 from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, DATASOURCES, EXPRESSIONS, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, Rule, compiled_rule, with_children
+from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN, NODE, Rewrite, Rule, compiled_rule, with_children
 
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""
@@ -32,28 +32,27 @@ _CONDITION = (
             return false;
         }}""",
 )
-_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
 _LEAVES = "paimon.PlanLeaves"
 _BELOW = f"""
-    private static {_PLAN} below({_PLAN} plan, java.util.Map instead, int[] next) {{
+    private static {LOGICAL_PLAN} below({LOGICAL_PLAN} plan, java.util.Map instead, int[] next) {{
         scala.collection.Iterator children = plan.children().iterator();
         if (!children.hasNext()) {{
             Object other = instead.get(Integer.valueOf(next[0]++));
-            return other == null ? plan : ({_PLAN}) other;
+            return other == null ? plan : ({LOGICAL_PLAN}) other;
         }}
         java.util.ArrayList made = new java.util.ArrayList();
         boolean touched = false;
         while (children.hasNext()) {{
-            {_PLAN} child = ({_PLAN}) children.next();
-            {_PLAN} other = below(child, instead, next);
+            {LOGICAL_PLAN} child = ({LOGICAL_PLAN}) children.next();
+            {LOGICAL_PLAN} other = below(child, instead, next);
             touched |= other != child;
             made.add(other);
         }}
         if (!touched) return plan;
-        return ({_PLAN}) plan.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq());
+        return ({LOGICAL_PLAN}) plan.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq());
     }}"""
 _REPLACED = f"""
-    public static {_PLAN} replaced({_PLAN} plan, java.util.Map instead) {{
+    public static {LOGICAL_PLAN} replaced({LOGICAL_PLAN} plan, java.util.Map instead) {{
         return below(plan, instead, new int[1]);
     }}"""
 
@@ -100,7 +99,7 @@ def ensure_rule(session: JvmSession, kind: type[PlanRule]) -> None:
 
 def scans_of(jvm: Jvm, plan: LogicalPlan) -> Iterator[tuple[int, LogicalPlan]]:
     """The scans of tables in a plan, each with its position among the leaves."""
-    kind = jvm.java_class(f"{EXECUTION}.datasources.v2.{SCAN}")
+    kind = jvm.java_class(f"{DATASOURCES}.v2.{SCAN}")
     for number, leaf in enumerate(jvm.items(plan.collectLeaves())):
         if kind.isInstance(leaf):
             yield number, leaf
@@ -134,7 +133,7 @@ def with_leaves(jvm: Jvm, plan: LogicalPlan, instead: dict[int, LogicalPlan]) ->
         plan: a logical plan.
         instead: replacements by the position of the leaf in ``collectLeaves``.
     """
-    jvm.compiled_class(_LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
+    jvm.compiled_class(_LEAVES, (_BELOW, _REPLACED), beside=LOGICAL_PLAN)
     return jvm.static(_LEAVES, "replaced")(plan, jvm.java_map(instead))
 
 
@@ -148,26 +147,28 @@ def with_subqueries(jvm: Jvm, plan: LogicalPlan, rewritten: Rewrite) -> LogicalP
     return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
 
 
-_EXPRESSIONS = f"{CATALYST}.expressions"
-
-
 def new_id(jvm: Jvm) -> ExprId:
     """A new id of a column."""
-    return jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
+    return jvm.singleton(f"{EXPRESSIONS}.NamedExpression").newExprId()
 
 
 def new_attribute(jvm: Jvm, name: str, kind: TypeJson, *, nullable: bool = True) -> Attribute:
     """An attribute with a new id; `kind` is a type in Spark's JSON form."""
     metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
     members = (name, jvm.struct(kind), nullable, metadata, new_id(jvm), jvm.nil)
-    return jvm.new(f"{_EXPRESSIONS}.AttributeReference", *members)
+    return jvm.new(f"{EXPRESSIONS}.AttributeReference", *members)
 
 
 def new_alias(jvm: Jvm, value: Expression, name: str, identity: ExprId, *more: object) -> Attribute:
     """An expression with a name and an id; ``more`` are its qualifier and its metadata, by default none."""
     qualifier, metadata = more or (jvm.nil, jvm.none)
     members = (value, name, identity, qualifier, metadata, jvm.nil)
-    return jvm.new(f"{_EXPRESSIONS}.Alias", *members)
+    return jvm.new(f"{EXPRESSIONS}.Alias", *members)
+
+
+def new_literal(jvm: Jvm, value: int | str) -> Expression:
+    """A constant."""
+    return jvm.singleton(f"{EXPRESSIONS}.Literal").apply(value)
 
 
 def with_parts(jvm: Jvm, plan: LogicalPlan, **parts: object) -> LogicalPlan:

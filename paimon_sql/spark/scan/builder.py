@@ -79,7 +79,10 @@ class ScanBuilderProxy(SessionProxy):
 
     implements = [
         CATALYST_FILTERS,
-        *(f"{CONNECTOR}.read.SupportsPushDown{what}" for what in ("RequiredColumns", "Limit", "TopN", "Aggregates")),
+        f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+        f"{CONNECTOR}.read.SupportsPushDownLimit",
+        f"{CONNECTOR}.read.SupportsPushDownTopN",
+        f"{CONNECTOR}.read.SupportsPushDownAggregates",
         f"{CONNECTOR}.read.SupportsPushDownVariantExtractions",
     ]
 
@@ -285,13 +288,13 @@ class ScanBuilderProxy(SessionProxy):
     # -- the scan ----------------------------------------------------------------------------------------------------
 
     def build(self) -> ScanInterface:
-        scan, name, traits = (self.session, self.request.columns), self.table.name, ScanTraits(self._stream)
+        columns, traits = self.request.columns, ScanTraits(self._stream)
         if self.streams and self.request is self._initial_request:
-            return UnplannedScanProxy(*scan, f"paimon {name}", self._all_rows, traits=traits)
+            return UnplannedScanProxy(self.session, columns, f"paimon {self.table.name}", self._all_rows, traits=traits)
         try:
             return self._planned(self._decision())
         except NoSuchSnapshotError as error:
-            return LocalScanProxy(*scan, name, partial(_raise, error), traits=traits)
+            return LocalScanProxy(self.session, columns, self.table.name, partial(_raise, error), traits=traits)
 
     def _all_rows(self) -> PlannedScanProxy:
         scan = self._planned(self._decision(is_local=False))

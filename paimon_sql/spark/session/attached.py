@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from paimon_sql.catalog.catalog import Catalog
@@ -16,10 +14,9 @@ from paimon_sql.spark.catalog.base import host_in, identifier_of
 from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, is_spark_table, options_of_session_catalog
-from paimon_sql.spark.java.objects import Field, JavaObject
-from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
-from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm, private_field
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.java.objects import Field
+from paimon_sql.spark.java.session import CatalogManager
+from paimon_sql.spark.jvm.gateway import CATALOG, private_field
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import add_rules
 from paimon_sql.spark.scan.proxies.deletion_mask import DeletedRowFilter
@@ -188,43 +185,3 @@ class AttachedSession:
             if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in name:
                 prefix = f"{CATALOG_PREFIX}{name}."
                 self.add(name, {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)})
-
-
-@dataclass(eq=False)
-class CatalogsBuilder(Proxy):
-    """A function from a session to a check of its plans, for ``SparkSessionExtensions.injectCheckRule``.
-
-    Spark calls it while it builds a session's analyzer, which all access to the session's catalogs goes through. So the
-    catalogs are attached here; the returned check is one that Spark runs anyway.
-
-    Attributes:
-        jvm: the JVM.
-        catalogs: the catalog settings of the first session; sessions created from it start with them.
-        attach: called with a new session, these settings and its ``CatalogManager``.
-    """
-
-    implements = ["scala.Function1"]
-
-    MARK = "paimon-sql catalogs builder"
-
-    jvm: Jvm
-    catalogs: Mapping[str, str]
-    attach: Callable[[ClassicSession, Mapping[str, str], CatalogManager], object]
-
-    def toString(self) -> str:
-        return self.MARK
-
-    def apply(self, session: ClassicSession) -> JavaObject:
-        self.attach(session, self.catalogs, _manager_of(session.sessionState()))
-        return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
-
-
-def _manager_of(state: SessionState) -> CatalogManager:
-    """The ``CatalogManager`` of a session whose analyzer is being built.
-
-    The session's state gets it from the analyzer, which does not exist yet; their common builder has it.
-    """
-    _, build_analyzer = private_field(state, "analyzerBuilder")
-    (captured,) = build_analyzer.getClass().getDeclaredFields()
-    captured.setAccessible(True)
-    return captured.get(build_analyzer).catalogManager()

@@ -1,7 +1,7 @@
 """Bridge of a Spark context: attaches catalogs, the parser and rules to each session once.
 
 A session's catalogs are proxies in Spark's own ``CatalogManager``. Sessions that ``newSession`` or a Thrift connection
-creates later are attached while Spark builds their analyzer (`new_sessions`).
+creates later are attached while Spark builds their analyzer (`Bridge._attach_catalogs`).
 """
 
 from __future__ import annotations
@@ -9,25 +9,27 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping
+from functools import partial
 
 from pyspark import SparkContext
 
 from paimon_sql.process import share
 from paimon_sql.spark.catalog.path_catalog import PaimonSource, PathCatalogProxy
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.java.session import CatalogManager, ClassicSession
+from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
 from paimon_sql.spark.jvm.callbacks import disable_nagle, secure_callbacks, start_releasing_connections
-from paimon_sql.spark.jvm.gateway import Jvm, private_field
-from paimon_sql.spark.jvm.proxy import python_object
+from paimon_sql.spark.jvm.gateway import DATASOURCES, Jvm, private_field
+from paimon_sql.spark.jvm.proxy import ScalaFunction, python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, inject
-from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession, CatalogsBuilder
-from paimon_sql.spark.session.parser import ParserBuilder, ParserProxy
+from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule
+from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
+from paimon_sql.spark.session.parser import ParserProxy
 from paimon_sql.spark.statement_rules.dataframe_writes import MergeSchemas
 from paimon_sql.spark.statement_rules.expressions import FileNames, VariantCasts
 from paimon_sql.spark.statement_rules.subqueries import CommonTables, ShareSubqueryColumns
 
-_MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, RuleBuilder.MARK)
+_MARK = "paimon-sql builder"
+"""The string of our functions among a session's extensions."""
 
 
 class Bridge:
@@ -56,14 +58,14 @@ class Bridge:
         manager = session.sessionState().catalogManager()
         with self._lock:
             state = session.sessionState()
-            builder = ParserBuilder(self.jvm, self.session)
             if not state.sqlParser().toString().startswith(ParserProxy.MARK):
                 field, parser = private_field(state, "sqlParser")
-                field.set(state, builder.apply(session, parser))
+                field.set(state, self._parser(session, parser))
             # Sessions created from this one share its extensions; other sessions must not, so it gets a copy.
             extensions = self._own_extensions(session)
-            extensions.injectParser(builder)
-            extensions.injectCheckRule(CatalogsBuilder(self.jvm, catalog_settings(session), self.session))
+            extensions.injectParser(ScalaFunction(self.jvm, self._parser, _MARK))
+            attach_catalogs = partial(self._attach_catalogs, catalog_settings(session))
+            extensions.injectCheckRule(ScalaFunction(self.jvm, attach_catalogs, _MARK))
             rules = [
                 RuleBuilder(self.jvm, MergeSchemas, lambda made: MergeSchemas(made, lambda: self.session(made.java))),
                 RuleBuilder(self.jvm, CommonTables),
@@ -71,12 +73,28 @@ class Bridge:
                 RuleBuilder(self.jvm, ShareSubqueryColumns),
                 RuleBuilder(self.jvm, VariantCasts),
             ]
-            for rule in rules:
-                inject(extensions, rule)
+            for builder in rules:
+                getattr(extensions, builder.rule.stage.inject)(ScalaFunction(self.jvm, builder.build, _MARK))
             private_field(session, "extensions")[0].set(session, extensions)
             self.session(session, manager=manager).add_configured()
-            for rule in rules:
-                add_rule(JvmSession(self.jvm, session), rule)
+            for builder in rules:
+                add_rule(JvmSession(self.jvm, session), builder)
+
+    def _parser(self, session: ClassicSession, delegate: JavaObject) -> ParserProxy:
+        """Our parser in front of a session's own."""
+        return ParserProxy(self.jvm, self.session, session, delegate)
+
+    def _attach_catalogs(self, inherited: Mapping[str, str], session: ClassicSession) -> JavaObject:
+        """Attach the catalogs of a session whose analyzer Spark builds, and return a check of its plans.
+
+        All access to the session's catalogs goes through its analyzer. The check is one that Spark runs anyway.
+
+        Args:
+            inherited: the catalog settings of the first session; sessions created from it start with them.
+            session: the session.
+        """
+        self.session(session, inherited, _manager_of(session.sessionState()))
+        return self.jvm.singleton(f"{DATASOURCES}.PreWriteCheck")
 
     def _own_extensions(self, session: ClassicSession) -> JavaObject:
         """A copy of a session's extensions without ours."""
@@ -95,7 +113,7 @@ class Bridge:
                 continue
             builders: Seq[JavaObject] = field.get(old).toSeq()
             for builder in self.jvm.items(builders):
-                if builder.toString() not in _MARKS:
+                if builder.toString() != _MARK:
                     inject(builder)
         return new
 
@@ -182,3 +200,14 @@ def catalog_settings(session: ClassicSession) -> dict[str, str]:
     """The catalog settings of a session, which Spark does not copy to sessions created from it."""
     settings = dict(session.conf().getAllAsJava())
     return {k: v for k, v in settings.items() if k.startswith(CATALOG_PREFIX) or k == "spark.sql.defaultCatalog"}
+
+
+def _manager_of(state: SessionState) -> CatalogManager:
+    """The ``CatalogManager`` of a session whose analyzer is being built.
+
+    The session's state gets it from the analyzer, which does not exist yet; their common builder has it.
+    """
+    _, build_analyzer = private_field(state, "analyzerBuilder")
+    (captured,) = build_analyzer.getClass().getDeclaredFields()
+    captured.setAccessible(True)
+    return captured.get(build_analyzer).catalogManager()

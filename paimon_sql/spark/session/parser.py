@@ -24,7 +24,7 @@ from paimon_sql.spark.catalog_objects.functions import blob_column, register_fun
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Throwable
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.callbacks import disable_nagle
-from paimon_sql.spark.jvm.compat import lacks_change_queries, parse_exception, with_parameters
+from paimon_sql.spark.jvm.compat import lacks_change_queries, with_parameters
 from paimon_sql.spark.jvm.errors import thrown_by
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
@@ -60,17 +60,17 @@ class ParserProxy(Proxy):
 
     def parsePlan(self, text: str) -> JavaObject:
         canonical, _ = self._canonical(text)
-        return self._parsed("parsePlan", canonical)
+        return self._delegate.call("parsePlan", canonical)
 
     def parsePlanWithParameters(self, text: str, parameters: JavaObject) -> JavaObject:
         canonical, is_bound = self._canonical(text, parameters)
         if is_bound:
-            return self._parsed("parsePlan", canonical)
-        return self._parsed("parsePlanWithParameters", canonical, parameters)
+            return self._delegate.call("parsePlan", canonical)
+        return self._delegate.call("parsePlanWithParameters", canonical, parameters)
 
     def parseQuery(self, text: str) -> JavaObject:
         canonical, _ = self._canonical(text)
-        return self._parsed("parseQuery", canonical)
+        return self._delegate.call("parseQuery", canonical)
 
     def parseExpression(self, text: str) -> JavaObject:
         return self._delegate.call("parseExpression", self._with_functions(text))
@@ -132,16 +132,6 @@ class ParserProxy(Proxy):
             return text
         return str(self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text))
 
-    def _parsed(self, method: str, text: str, *arguments: object) -> JavaObject:
-        """The result of Spark's parser; an exception that the interface does not declare is converted."""
-        try:
-            return self._delegate.call(method, text, *arguments)
-        except Py4JJavaError as error:
-            raised: Throwable = error.java_exception
-            if raised.getClass().getSimpleName() == "SqlScriptingException":
-                raise_java(parse_exception(self.jvm, raised))
-            raise
-
     def _catalogs(self) -> AttachedSession:
         self._attached = self._attached or self._attach(self._session.java)
         return self._attached
@@ -165,7 +155,7 @@ class ParserProxy(Proxy):
             )
         if rewritten.spark_sql is not None:
             # Parsed only for errors in carried expressions: raised now, with their position, before anything runs.
-            self._parsed("parsePlan", rewritten.spark_sql)
+            self._delegate.call("parsePlan", rewritten.spark_sql)
 
     def _context(self, attached: AttachedSession) -> RewriteContext:
         manager = self._session.state.catalogManager()
@@ -238,24 +228,6 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
         return attached.catalogs[function[0]].catalog.function_name(Identifier(function[1], function[2])) is not None
     except PaimonError:
         return False
-
-
-class ParserBuilder(Proxy):
-    """A function from a session and its parser to our parser, for ``SparkSessionExtensions.injectParser``."""
-
-    implements = ["scala.Function2"]
-
-    MARK = "paimon-sql parser builder"
-
-    def __init__(self, jvm: Jvm, attach: Attach) -> None:
-        super().__init__(jvm)
-        self._attach = attach
-
-    def toString(self) -> str:
-        return self.MARK
-
-    def apply(self, session: ClassicSession, delegate: JavaObject) -> ParserProxy:
-        return ParserProxy(self.jvm, self._attach, session, delegate)
 
 
 def _quoted_system_table(text: str) -> str:

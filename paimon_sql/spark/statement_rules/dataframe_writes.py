@@ -22,7 +22,7 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaObject, ScalaMap, Seq
 from paimon_sql.spark.jvm.compat import write_by_name
-from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, OPTIONS_MAP, PLANS
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options import write_options
@@ -36,8 +36,7 @@ from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.storage.branches.management import moved_to_branch
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
-_WRITE = f"{CATALYST}.plans.logical.V2WriteCommand"
-_OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
+_WRITE = f"{PLANS}.V2WriteCommand"
 
 
 class Session(Protocol):
@@ -110,7 +109,7 @@ class MergeSchemas(AnalysisRule):
         catalog = self._attached().catalog_named(str(relation.catalog().get().name()))
         if catalog is None:
             return write
-        given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_map(write.writeOptions())))
+        given = write_options(jvm, target.written, jvm.new(OPTIONS_MAP, jvm.as_map(write.writeOptions())))
         table = moved_to_branch(writable(target.written), given, writes=True).with_options(given)
         if not table.options.get(WRITE_MERGE_SCHEMA):
             return write
@@ -126,8 +125,6 @@ class MergeSchemas(AnalysisRule):
 
 
 _CREATE, _REPLACE = "CreateTableAsSelect", "ReplaceTableAsSelect"
-_SPEC, _OPTIONS_ARGUMENT = 3, 4
-"""The positions of the table's specification and of the write's options among the members of both plans."""
 _READ_OPTIONS = frozenset((*TRAVEL_KEYS, BRANCH.key, PATH.key))
 
 
@@ -177,13 +174,13 @@ class TableAsSelect(PlanRule):
     def _overwriting(self, table: SchemaTable, parts: TableName, plan: LogicalPlan) -> LogicalPlan:
         """The write by name that overwrites a table with a query's rows, in the session's overwrite mode."""
         jvm, session = self.jvm, self._attached.session
-        no_options = jvm.new(_OPTIONS, jvm.java_map({}))
+        no_options = jvm.new(OPTIONS_MAP, jvm.java_map({}))
         relation = jvm.new(f"{CATALYST}.analysis.UnresolvedRelation", jvm.seq(parts), no_options, False)
         mode, arguments = session.state.conf().partitionOverwriteMode(), (relation, plan.query())
         if table.table.schema.partition_keys and mode.toString() == "DYNAMIC":
             write = write_by_name(jvm, "OverwritePartitionsDynamic", *arguments, plan.writeOptions())
         else:
-            always = jvm.singleton(f"{CATALYST}.expressions.Literal").TrueLiteral()
+            always = jvm.singleton(f"{EXPRESSIONS}.Literal").TrueLiteral()
             write = write_by_name(jvm, "OverwriteByExpression", *arguments, always, plan.writeOptions())
         # The command is being executed already: its replacement must be planned but not executed eagerly.
         return session.execution(write).optimizedPlan()
@@ -198,10 +195,9 @@ class TableAsSelect(PlanRule):
         members: Seq[JavaObject] = spec.productIterator().toSeq()
         first, *rest = self.jvm.items(members)
         properties = self._scala({**self.jvm.strings_map(self.jvm.as_map(first)), **table_options})
-        parts = self.jvm.items(plan.productIterator().toSeq())
-        parts[_SPEC] = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
-        parts[_OPTIONS_ARGUMENT] = self._scala({key: value for key, value in given.items() if key not in table_options})
-        return plan.makeCopy(self.jvm.objects(parts))
+        changed = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
+        others = self._scala({key: value for key, value in given.items() if key not in table_options})
+        return with_parts(self.jvm, plan, tableSpec=changed, writeOptions=others)
 
     def _scala(self, items: Mapping[str, str]) -> ScalaMap[str, str]:
         return self.jvm.scala_map(self.jvm.java_map(items))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
-from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.gateway import EXPRESSIONS
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import expression_condition, transform_up, with_expressions
@@ -15,7 +15,7 @@ from paimon_sql.storage.read.metadata_columns import FILE_PATH
 from paimon_sql.storage.scan.postponed import merges_postponed
 from paimon_sql.storage.table.table import Table
 
-_FUNCTION = f"{CATALYST}.expressions.InputFileName"
+_FUNCTION = f"{EXPRESSIONS}.InputFileName"
 _PATH = FILE_PATH.name
 _NAME = f"coalesce(if(startswith({_PATH}, '/'), concat('file://', {_PATH}), {_PATH}), '')"
 """The path in the form of Spark's own readers."""
@@ -68,9 +68,9 @@ def _merges_nothing(table: Table) -> bool:
     return bool(table.options.get(DELETION_VECTORS_ENABLED)) and not merges_postponed(table)
 
 
-_ALIAS = f"{CATALYST}.expressions.Alias"
-_CAST = f"{CATALYST}.expressions.Cast"
-_GET = f"{CATALYST}.expressions.variant.VariantGet"
+_ALIAS = f"{EXPRESSIONS}.Alias"
+_CAST = f"{EXPRESSIONS}.Cast"
+_GET = f"{EXPRESSIONS}.variant.VariantGet"
 _VARIANT = "org.apache.spark.sql.types.VariantType"
 _TRIES = "TRY"
 
@@ -86,7 +86,7 @@ class VariantCasts(AnalysisRule):
     compiled = "paimon.VariantCastRule"
     condition = expression_condition(f"""
         if (!(expression instanceof {_CAST})) return false;
-        {CATALYST}.expressions.Expression child = (({_CAST}) expression).child();
+        {EXPRESSIONS}.Expression child = (({_CAST}) expression).child();
         // The colon gives a name, which Spark takes away again where it is inside of something.
         if (child instanceof {_ALIAS}) child = (({_ALIAS}) child).child();
         return child instanceof {_GET} && (({_GET}) child).targetType() instanceof {_VARIANT}

@@ -17,14 +17,14 @@ from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy
 from paimon_sql.spark.ddl.create_table import PROVIDER
 from paimon_sql.spark.java.catalyst import Attribute, InternalRow, LogicalPlan, TableName
 from paimon_sql.spark.java.objects import Option, Seq
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, DATASOURCES, PLANS
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule
 from paimon_sql.sql.context import SESSION_CATALOG
 
-_ROWS = f"{CATALYST}.plans.logical.LocalRelation"
-_DESCRIBES = "org.apache.spark.sql.execution.datasources.v2.ShowTablesExtendedExec"
+_ROWS = f"{PLANS}.LocalRelation"
+_DESCRIBES = f"{DATASOURCES}.v2.ShowTablesExtendedExec"
 
 
 @dataclass(frozen=True)

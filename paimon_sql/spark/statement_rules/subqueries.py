@@ -7,15 +7,13 @@ import json
 from paimon_sql.format.schema.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaList, JavaMethod, JavaObject
-from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, OPTIONS_MAP, PLANS
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.options import ALSO_READ
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, RESOLUTION, AnalysisRule
-from paimon_sql.spark.rules.compiled_rule import NODE, compiled_exchange
+from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN, NODE, compiled_exchange
 from paimon_sql.spark.rules.optimizer import with_leaves, with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
-
-_PLANS = f"{CATALYST}.plans.logical"
 
 
 class CommonTables(AnalysisRule):
@@ -30,11 +28,11 @@ class CommonTables(AnalysisRule):
     condition = (
         f"""
             private boolean matches({NODE} plan) {{
-                if (!(plan instanceof {_PLANS}.WithCTE)) return false;
-                {_PLANS}.WithCTE with = ({_PLANS}.WithCTE) plan;
-                if (!(with.plan() instanceof {_PLANS}.Union)) return false;
+                if (!(plan instanceof {PLANS}.WithCTE)) return false;
+                {PLANS}.WithCTE with = ({PLANS}.WithCTE) plan;
+                if (!(with.plan() instanceof {PLANS}.Union)) return false;
                 scala.collection.Iterator inserts = with.plan().children().iterator();
-                while (inserts.hasNext()) if (!(inserts.next() instanceof {_PLANS}.CTEInChildren)) return false;
+                while (inserts.hasNext()) if (!(inserts.next() instanceof {PLANS}.CTEInChildren)) return false;
                 return true;
             }}""",
     )
@@ -46,35 +44,33 @@ class CommonTables(AnalysisRule):
         return union.withNewChildren(self.jvm.seq(inserts))
 
 
-_PLAN = f"{_PLANS}.LogicalPlan"
-_SCALAR = f"{CATALYST}.expressions.ScalarSubquery"
+_SCALAR = f"{EXPRESSIONS}.ScalarSubquery"
 _PATTERNS = f"{CATALYST}.trees.TreePattern"
-_OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _NAME, _PART, _SUBQUERY = (chr(code) for code in (31, 30, 29))
 _SUBQUERIES, _EXCHANGE = "paimon.AlikeSubqueries", "paimon.SubqueryExchange"
 _NAMES = f"""
-    private static void names({_PLAN} plan, StringBuilder text) {{
+    private static void names({LOGICAL_PLAN} plan, StringBuilder text) {{
         scala.collection.Iterator each = plan.references().iterator();
-        while (each.hasNext()) text.append((({CATALYST}.expressions.Attribute) each.next()).name()).append((char) 31);
+        while (each.hasNext()) text.append((({EXPRESSIONS}.Attribute) each.next()).name()).append((char) 31);
     }}"""
 _DESCRIBE = f"""
-    public static String described({_PLAN} plan, java.util.List found) {{
+    public static String described({LOGICAL_PLAN} plan, java.util.List found) {{
         StringBuilder text = new StringBuilder();
         scala.collection.Iterator each = plan.subqueriesAll().iterator();
         while (each.hasNext()) {{
             Object subquery = each.next();
-            if (!(subquery instanceof {_PLANS}.Aggregate)) continue;
-            {_PLANS}.Aggregate aggregate = ({_PLANS}.Aggregate) subquery;
+            if (!(subquery instanceof {PLANS}.Aggregate)) continue;
+            {PLANS}.Aggregate aggregate = ({PLANS}.Aggregate) subquery;
             if (!aggregate.groupingExpressions().isEmpty()) continue;
             StringBuilder wanted = new StringBuilder(), filters = new StringBuilder();
             names(aggregate, wanted);
-            {_PLAN} below = aggregate.child();
-            while (below instanceof {_PLANS}.Filter || below instanceof {_PLANS}.SubqueryAlias) {{
-                if (below instanceof {_PLANS}.Filter) {{
+            {LOGICAL_PLAN} below = aggregate.child();
+            while (below instanceof {PLANS}.Filter || below instanceof {PLANS}.SubqueryAlias) {{
+                if (below instanceof {PLANS}.Filter) {{
                     names(below, wanted);
-                    filters.append((({_PLANS}.Filter) below).condition().sql()).append((char) 31);
+                    filters.append((({PLANS}.Filter) below).condition().sql()).append((char) 31);
                 }}
-                below = ({_PLAN}) (({_PLANS}.UnaryNode) below).child();
+                below = ({LOGICAL_PLAN}) (({PLANS}.UnaryNode) below).child();
             }}
             if (!(below instanceof {RELATION})) continue;
             text.append(filters).append((char) 30).append(wanted).append((char) 29);
@@ -87,7 +83,7 @@ _REPLACEMENT = f"""
     private Object instead(Object expression) {{
         if (!(expression instanceof {_SCALAR})) return null;
         Object other = this.plans.get((({_SCALAR}) expression).plan());
-        return other == null ? null : (({_SCALAR}) expression).withNewPlan(({_PLAN}) other);
+        return other == null ? null : (({_SCALAR}) expression).withNewPlan(({LOGICAL_PLAN}) other);
     }}"""
 _CONDITION = f"private boolean matches({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
 
@@ -133,24 +129,21 @@ class ShareSubqueryColumns(AnalysisRule):
             if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
                 continue
             if _are_plain(proxy.table.schema.fields, names):
-                key = (
-                    proxy.table.path,
-                    proxy.table.branch,
-                    str(relation.options().asCaseSensitiveMap().toString()),
-                )
+                options = str(relation.options().asCaseSensitiveMap().toString())
+                key = (proxy.table.path, proxy.table.branch, options)
                 by_table.setdefault(key, []).append((subquery, relation, names))
         replaced = {}
         for group in by_table.values():
             columns = frozenset[str]().union(*(names for *_, names in group))
             for subquery, relation, _ in group if len({names for *_, names in group}) > 1 else ():
-                options = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
-                options.put(ALSO_READ, json.dumps(sorted(columns)))
-                given = self.jvm.new(_OPTIONS, options)
+                entries = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
+                entries.put(ALSO_READ, json.dumps(sorted(columns)))
+                given = self.jvm.new(OPTIONS_MAP, entries)
                 replaced[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
         return replaced
 
     def _compiled_description(self) -> JavaMethod:
-        self.jvm.compiled_class(_SUBQUERIES, (_NAMES, _DESCRIBE), beside=_PLAN)
+        self.jvm.compiled_class(_SUBQUERIES, (_NAMES, _DESCRIBE), beside=LOGICAL_PLAN)
         return self.jvm.static(_SUBQUERIES, "described")
 
     def _exchange(self, replacements: dict[LogicalPlan, LogicalPlan]) -> JavaObject:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +28,6 @@ from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struc
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.compat import v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.storage.commit.transaction import Transaction
@@ -46,11 +44,9 @@ class SchemaTable(TableInterface):
     """A table of the catalog, of any kind, in one statement.
 
     Attributes:
-        capability_names: the names of its ``TableCapability``.
         table: the table.
     """
 
-    capability_names: ClassVar[tuple[str, ...]]
     table: AnyTable
 
     def _is_like(self, other: SchemaTable) -> bool:
@@ -60,25 +56,12 @@ class SchemaTable(TableInterface):
     def _trait(self) -> Hashable:
         return type(self).__name__, self.table.path
 
-    def toString(self) -> str:
-        return self.table.name
-
     def name(self) -> str:
         return self.table.name
 
     @cached_property
     def _struct(self) -> StructJson:
         return spark_struct(self.table.schema.fields)
-
-    def schema(self) -> StructType:
-        return self.jvm.struct(self._struct)
-
-    def columns(self) -> Sequence[JavaObject]:
-        return self._columns
-
-    @cached_property
-    def _columns(self) -> Sequence[JavaObject]:
-        return self.jvm.remember(f"columns {json.dumps(self._struct)}", lambda: v2_columns(self.jvm, self.schema()))
 
     def partitioning(self) -> Sequence[JavaObject]:
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
@@ -96,12 +79,6 @@ class SchemaTable(TableInterface):
     def _own_properties(self) -> dict[str, str]:
         """The properties that Spark reserves (Spark: ``TableCatalog.PROP_*``)."""
         return {"provider": "paimon", "location": self.table.path, "is_managed_location": "true"}
-
-    def capabilities(self) -> Collection[JavaObject]:
-        kind, names = f"{CATALOG}.TableCapability", self.capability_names
-        return self.jvm.constant(
-            f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
-        )
 
 
 class PartitionManagement(PartitionInterface):
@@ -300,28 +277,14 @@ class PlainScanBuilderProxy(SessionProxy):
 class ReadOnlyTable(TableInterface):
     """A table that can only be scanned (Spark: ``Table``)."""
 
-    reads: tuple[str, ...] = ("BATCH_READ",)
-    """The names of its ``TableCapability``."""
-
-    @abstractmethod
-    def name(self) -> str:
-        """The table's name."""
+    implements = [f"{CATALOG}.SupportsRead"]
 
     @abstractmethod
     def fields(self) -> Sequence[DataField]:
         """The table's columns."""
 
-    def toString(self) -> str:
-        return self.name()
-
     def _trait(self) -> Hashable:
         return self.name()
-
-    def schema(self) -> StructType:
-        return self._struct
-
-    def columns(self) -> Sequence[JavaObject]:
-        return v2_columns(self.jvm, self._struct)
 
     def partitioning(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.Transform")
@@ -329,11 +292,7 @@ class ReadOnlyTable(TableInterface):
     def properties(self) -> Mapping[str, str]:
         return self.jvm.java_map({"provider": "paimon"})
 
-    def capabilities(self) -> Collection[JavaObject]:
-        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", name) for name in self.reads])
-
     @cached_property
-    def _struct(self) -> StructType:
+    def _struct(self) -> StructJson:
         # Columns of the Java connector's system tables have no comments, and tools compare schemas.
-        struct = spark_struct(replace(f, description=None) for f in self.fields())
-        return self.jvm.struct(struct)
+        return spark_struct(replace(f, description=None) for f in self.fields())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar
 
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError
@@ -33,6 +32,15 @@ from paimon_sql.storage.scan.read_state import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
+_WRITES: tuple[str, ...] = (
+    "V1_BATCH_WRITE",
+    "BATCH_WRITE",
+    "STREAMING_WRITE",
+    "OVERWRITE_BY_FILTER",
+    "OVERWRITE_DYNAMIC",
+    "TRUNCATE",
+)
+
 
 class _Unknown(Enum):
     """Values of `TableProxy._planned` that are not snapshots."""
@@ -52,10 +60,7 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     implements = [*PartitionManagement.implements, f"{CATALOG}.SupportsMetadataColumns"]
 
-    capability_names: ClassVar[tuple[str, ...]] = (
-        *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
-        *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
-    )
+    capability_names = ("BATCH_READ", "MICRO_BATCH_READ", *_WRITES)
     table: Table
 
     _planned: Snapshot | _Unknown | None = field(default=_Unknown.NOT_PLANNED, init=False)
@@ -132,9 +137,7 @@ class TableProxy(SchemaTable, PartitionManagement):
 class QueryAuthTableProxy(TableProxy):
     """A table with query authorization in one statement."""
 
-    capability_names: ClassVar[tuple[str, ...]] = tuple(
-        ability for ability in TableProxy.capability_names if ability != "MICRO_BATCH_READ"
-    )
+    capability_names = ("BATCH_READ", *_WRITES)
 
     def _is_like(self, other: SchemaTable) -> bool:
         return False  # the rights may have changed

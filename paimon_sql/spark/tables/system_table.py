@@ -14,7 +14,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.java.connector import StringMap
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.options import read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe, split_size
@@ -37,8 +37,6 @@ Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
 @dataclass(eq=False)
 class MetadataTableProxy(ReadOnlyTable):
     """A table whose rows are computed on the driver."""
-
-    implements = [f"{CATALOG}.SupportsRead"]
 
     @abstractmethod
     def rows_under(self, options: Mapping[str, str]) -> Rows:
@@ -127,13 +125,13 @@ class SystemScanBuilderProxy(FilteredScanBuilder):
 class DerivedTableProxy(ReadOnlyTable):
     """A system table that returns data rows."""
 
-    implements = [f"{CATALOG}.SupportsRead"]
     table: Table
     kind: ScannedTable | TableView
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.reads = ("BATCH_READ", "MICRO_BATCH_READ") if isinstance(self.kind, ScannedTable) else ("BATCH_READ",)
+        if isinstance(self.kind, ScannedTable):
+            self.capability_names = ("BATCH_READ", "MICRO_BATCH_READ")
 
     def _is_like(self, other: DerivedTableProxy) -> bool:
         return self.name() == other.name() and _state(self.table) == _state(other.table)

@@ -195,7 +195,10 @@ _CLASS = "io.github.paimon_sql.thrift.TimedConnections"
 _LOGIN, _IDLE = "HIVE_SERVER2_THRIFT_LOGIN_TIMEOUT", "HIVE_SERVER2_IDLE_SESSION_TIMEOUT"
 _MAX_MILLIS = 2**31 - 1
 _MEMBERS = (
-    *(f"public {_HANDLER} inner;", "public Object service;", "public int login;", "public int idle;"),
+    f"public {_HANDLER} inner;",
+    "public Object service;",
+    "public int login;",
+    "public int idle;",
     # The server and its socket do not exist before it begins to serve.
     f"""public void preServe() {{
         try {{

@@ -15,7 +15,7 @@ from paimon_sql.spark.execution.distribute import fits_one_task, row_limited_bat
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.gateway import PLANS, Jvm
 from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
@@ -29,7 +29,7 @@ from paimon_sql.storage.write.task import WriteTask
 
 LOG = logging.getLogger("paimon_sql.writes")
 """Logs the writers of each statement on level DEBUG."""
-_LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
+_LOCAL = f"{PLANS}.LocalRelation"
 
 
 class WritePath(Enum):

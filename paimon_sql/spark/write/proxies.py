@@ -38,7 +38,7 @@ from paimon_sql.spark.java.catalyst import StructType as JavaStruct
 from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import Dataset
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXECUTION, PLANS, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options import warn_of_ineffective, write_options
@@ -77,7 +77,7 @@ def with_lengths(session: JvmSession, rows: DataFrame, fields: Sequence[DataFiel
         new_alias(jvm, util.stringLengthCheck(column, types[i].dataType()), column.name(), new_id(jvm))
         for i, column in enumerate(jvm.items(query.output()))
     ]
-    return session.frame(jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query))
+    return session.frame(jvm.new(f"{PLANS}.Project", jvm.seq(columns), query))
 
 
 _SOURCES = f"{EXECUTION}.streaming.sources"
@@ -144,14 +144,7 @@ class StreamingWriteProxy(SessionProxy):
     def commit(self, epoch: int, messages: Sequence[JavaObject | None]) -> None:
         assert self._task is not None
         self._begun = epoch
-        once = committed_once(
-            self.table,
-            self.stream,
-            epoch,
-            began=self._began,
-            otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
-        )
-        with Transaction(self.table, user=self.stream, identifier=epoch, validations=[once]) as transaction:
+        with self._transaction(epoch, self.table.options.get(STREAM_UNKNOWN_EPOCH)) as transaction:
             shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
@@ -182,12 +175,13 @@ class StreamingWriteProxy(SessionProxy):
 
     def _record_skipped(self, epoch: int) -> None:
         """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""
-        once = committed_once(self.table, self.stream, epoch, began=self._began, otherwise="commit")
-        with (
-            suppress(EpochCommittedError),
-            Transaction(self.table, user=self.stream, identifier=epoch, validations=[once]) as transaction,
-        ):
+        with suppress(EpochCommittedError), self._transaction(epoch, "commit") as transaction:
             operations.annotate(transaction)
+
+    def _transaction(self, epoch: int, otherwise: str) -> Transaction:
+        """The transaction that commits an epoch once; ``otherwise`` is what to do if it may have been committed."""
+        once = committed_once(self.table, self.stream, epoch, began=self._began, otherwise=otherwise)
+        return Transaction(self.table, user=self.stream, identifier=epoch, validations=[once])
 
     def _began(self) -> int | None:
         """The time when the stream's checkpoint was created, in milliseconds since 1970; None if it is unknown."""
@@ -243,7 +237,7 @@ def _as_leaf(jvm: Jvm, query: LogicalPlan, leaf: LogicalPlan) -> LogicalPlan:
         new_alias(jvm, source, target.name(), target.exprId())
         for source, target in zip(jvm.items(query.output()), jvm.items(leaf.output()), strict=True)
     ]
-    return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+    return jvm.new(f"{PLANS}.Project", jvm.seq(columns), query)
 
 
 @dataclass(eq=False)
@@ -285,7 +279,8 @@ class WriteProxy(WriteInterface):
 
     implements = [
         *WriteInterface.implements,
-        *(f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"),
+        f"{CONNECTOR}.write.SupportsOverwrite",
+        f"{CONNECTOR}.write.SupportsDynamicOverwrite",
         "org.apache.spark.sql.sources.InsertableRelation",
     ]
 
@@ -351,7 +346,7 @@ class WriteProxy(WriteInterface):
         return self
 
 
-_PYTHON = "org.apache.spark.sql.execution.datasources.v2.python"
+_PYTHON = f"{DATASOURCES}.v2.python"
 _ANSWER = StructType([StructField("message", BinaryType(), False)])
 
 

@@ -21,9 +21,9 @@ from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struc
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, LogicalPlan, StructType
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.gateway import EXPRESSIONS, PLANS, Jvm
 from paimon_sql.spark.rules.compiled_rule import compiled_exchange
-from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
+from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, new_literal, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
@@ -45,7 +45,7 @@ _THREADS = os.cpu_count() or 2
 _MAX_CACHED_BYTES = 64 * 1024 * 1024
 _merged_bits = share(lambda: Cache[tuple[object, ...], DeletionMasks](_MAX_CACHED_BYTES, weigh=size_of))
 """The bits of merged splits, by their identity; files never change."""
-_ROW = f"{CATALYST}.expressions.GenericInternalRow"
+_ROW = f"{EXPRESSIONS}.GenericInternalRow"
 
 
 class DeletionMask:
@@ -151,11 +151,9 @@ def _with_mask_columns(fields: Sequence[DataField], structs: Structs) -> StructJ
     return struct_of([*with_structs(spark_struct(fields), structs)["fields"], POSITION, MASK])
 
 
-_EXPRESSIONS = f"{CATALYST}.expressions"
-_PLANS = f"{CATALYST}.plans.logical"
 _TYPES = "org.apache.spark.sql.types"
-_FILTER, _PROJECT = f"{_PLANS}.Filter", f"{_PLANS}.Project"
-_EXPRESSION, _AND = f"{_EXPRESSIONS}.Expression", f"{_EXPRESSIONS}.And"
+_FILTER, _PROJECT = f"{PLANS}.Filter", f"{PLANS}.Project"
+_EXPRESSION, _AND = f"{EXPRESSIONS}.Expression", f"{EXPRESSIONS}.And"
 _SAFE = (
     *("AttributeReference", "Literal", "BinaryComparison", "And", "Or", "Not", "IsNull", "IsNotNull", "In", "InSet"),
     "StringPredicate",
@@ -164,7 +162,7 @@ _SAFE = (
 _FILTERS = "paimon.FiltersForDeadRows"
 _IS_SAFE = f"""
     private static boolean isPlain({_EXPRESSION} e) {{
-        if (!({" || ".join(f"e instanceof {_EXPRESSIONS}.{name}" for name in _SAFE)})) return false;
+        if (!({" || ".join(f"e instanceof {EXPRESSIONS}.{name}" for name in _SAFE)})) return false;
         scala.collection.Iterator children = e.children().iterator();
         while (children.hasNext()) if (!isPlain(({_EXPRESSION}) children.next())) return false;
         return true;
@@ -236,26 +234,26 @@ class DeletedRowFilter(PlanRule):
         output = relation.output()
         position, mask, is_live = self._parts()
         wider = with_parts(jvm, relation, scan=scan.native_twin, output=output.appended(position).appended(mask))
-        filtered = jvm.new(f"{_PLANS}.Filter", is_live, wider)
-        return jvm.new(f"{_PLANS}.Project", output, filtered)
+        filtered = jvm.new(f"{PLANS}.Filter", is_live, wider)
+        return jvm.new(f"{PLANS}.Project", output, filtered)
 
     def _is_live(self, position: Attribute, mask: Attribute) -> Expression:
         """The condition of live rows: the mask of the file ends before the row, or its bit is not set."""
         jvm = self.jvm
         # If the reader does not fill positions the query must fail, not return masked rows.
-        known: Expression = jvm.new(f"{_EXPRESSIONS}.objects.AssertNotNull", position, jvm.nil)
-        index = self._int(jvm.new(f"{_EXPRESSIONS}.ShiftRight", known, self._literal(3)))
-        bit = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", self._int(known), self._literal(7))
+        known: Expression = jvm.new(f"{EXPRESSIONS}.objects.AssertNotNull", position, jvm.nil)
+        index = self._int(jvm.new(f"{EXPRESSIONS}.ShiftRight", known, new_literal(jvm, 3)))
+        bit = jvm.new(f"{EXPRESSIONS}.BitwiseAnd", self._int(known), new_literal(jvm, 7))
         byte = self._byte(mask, index)
-        shifted: Expression = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
-        tested = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1))
-        clear = jvm.new(f"{_EXPRESSIONS}.EqualTo", tested, self._literal(0))
-        past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", mask))
-        return jvm.new(f"{_EXPRESSIONS}.Or", past_end, clear)
+        shifted: Expression = jvm.new(f"{EXPRESSIONS}.ShiftRight", byte, bit)
+        tested = jvm.new(f"{EXPRESSIONS}.BitwiseAnd", shifted, new_literal(jvm, 1))
+        clear = jvm.new(f"{EXPRESSIONS}.EqualTo", tested, new_literal(jvm, 0))
+        past_end = jvm.new(f"{EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{EXPRESSIONS}.OctetLength", mask))
+        return jvm.new(f"{EXPRESSIONS}.Or", past_end, clear)
 
     def _byte(self, binary: Expression, index: Expression) -> Expression:
         """One byte of a binary value as an int."""
-        jvm, objects = self.jvm, f"{_EXPRESSIONS}.objects"
+        jvm, objects = self.jvm, f"{EXPRESSIONS}.objects"
         buffer = jvm.java_class("java.nio.ByteBuffer")
         kind = jvm.new(f"{_TYPES}.ObjectType", buffer)
         flags = (jvm.nil, True, False, True)
@@ -264,11 +262,8 @@ class DeletedRowFilter(PlanRule):
         byte_type = jvm.cls(f"{_TYPES}.DataTypes").ByteType
         return self._int(jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), *flags))
 
-    def _literal(self, value: int) -> Expression:
-        return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)
-
     def _int(self, expression: Expression) -> Expression:
         """A number cast to int without a check for overflow: no file has so many rows."""
         jvm = self.jvm
-        legacy = jvm.singleton(f"{_EXPRESSIONS}.EvalMode").LEGACY()
-        return jvm.new(f"{_EXPRESSIONS}.Cast", expression, jvm.cls(f"{_TYPES}.DataTypes").IntegerType, jvm.none, legacy)
+        legacy = jvm.singleton(f"{EXPRESSIONS}.EvalMode").LEGACY()
+        return jvm.new(f"{EXPRESSIONS}.Cast", expression, jvm.cls(f"{_TYPES}.DataTypes").IntegerType, jvm.none, legacy)

@@ -15,17 +15,16 @@ from pathlib import Path
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, DATASOURCES, EXECUTION, OPTIONS_MAP, Jvm
 from paimon_sql.spark.jvm.hadoop_files import file_index, hadoop_settings, hadoop_url
 from paimon_sql.spark.jvm.session import with_settings
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import INPUT_PARTITION, PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.storage.scan.plan import PlannedRange
 from paimon_sql.storage.scan.split import Split
 
-_DATASOURCES = f"{EXECUTION}.datasources"
-_FILE = f"{_DATASOURCES}.PartitionedFile"
+_FILE = f"{DATASOURCES}.PartitionedFile"
 _IN_ROWS = {"spark.sql.codegen.wholeStage": "false"}
 _IN_BATCHES = {
     "spark.sql.codegen.wholeStage": "true",
@@ -83,10 +82,10 @@ class NativeScanProxy(PlannedScanProxy):
             made = self._keyed_partitions(self.keys)
         else:
             made = [
-                self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
+                self.jvm.new(f"{DATASOURCES}.FilePartition", i, self._files(ranges))
                 for i, ranges in enumerate(self.plan.file_ranges())
             ]
-        return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+        return self.jvm.array(INPUT_PARTITION, made)
 
     def _keyed_partitions(self, keys: PartitionKeys) -> list[JavaObject]:
         plan, rows = self.plan, keys.rows(self.plan)
@@ -132,16 +131,16 @@ class NativeScanProxy(PlannedScanProxy):
 
     def _parquet_scan(self) -> JavaObject:
         jvm, struct = self.jvm, self.readSchema()
-        constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.nil)
+        constant = jvm.new(f"{DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.nil)
         index = file_index(self.session, jvm.nil, jvm.empty_map(), constant)
         # Options of a scan override Hadoop's configuration for this scan only.
         settings = hadoop_settings(self.plan.table.file_io.options, self.plan.stores)
-        made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
+        made = partial(jvm.new, OPTIONS_MAP)
         options = (
             made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
         )
         builder = jvm.new(
-            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self.session.java, index, struct, struct, options
+            f"{DATASOURCES}.v2.parquet.ParquetScanBuilder", self.session.java, index, struct, struct, options
         )
         if self.filters is not None:
             builder.pushFilters(self.filters)
@@ -150,7 +149,7 @@ class NativeScanProxy(PlannedScanProxy):
 
 def reads_in_batches(jvm: Jvm, struct: StructType) -> bool:
     """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
-    reader = jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils")
+    reader = jvm.singleton(f"{DATASOURCES}.parquet.ParquetUtils")
     return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -27,7 +27,7 @@ from paimon_sql.spark.conversion.types import StructJson, spark_struct, struct_i
 from paimon_sql.spark.execution.executor import hide_traceback
 from paimon_sql.spark.java.connector import ConnectorExpression, Offset
 from paimon_sql.spark.java.objects import JavaObject, Object
-from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR, DATASOURCES, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS, PartitionKeys
@@ -37,8 +37,9 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.source import Position, StreamSource, parse_position
 from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing
 
-_PYTHON = f"{EXECUTION}.datasources.v2.python"
+_PYTHON = f"{DATASOURCES}.v2.python"
 _KEY = "paimonPlanned"
+INPUT_PARTITION = f"{CONNECTOR}.read.InputPartition"
 
 
 @dataclass(frozen=True)
@@ -261,13 +262,11 @@ class PythonScanProxy(PlannedScanProxy):
         if self.keys is None:
             return input_partitions(self.jvm, self._partitions)
         rows = self.keys.rows(self.plan)
-        return _as_array(
-            self.jvm,
-            (
-                TASKS.make(self.jvm, rows[self.keys.of(split)], i, self.jvm.pickle(TaskPartition(tasks)))
-                for i, (split, tasks) in enumerate(zip(self.plan.splits, self._partitions, strict=True))
-            ),
-        )
+        made = [
+            TASKS.make(self.jvm, rows[self.keys.of(split)], i, self.jvm.pickle(TaskPartition(tasks)))
+            for i, (split, tasks) in enumerate(zip(self.plan.splits, self._partitions, strict=True))
+        ]
+        return self.jvm.array(INPUT_PARTITION, made)
 
     def createReaderFactory(self) -> JavaObject:
         return reader_factory(self.jvm, spark_struct(self.columns))
@@ -279,11 +278,7 @@ def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Sequence
         jvm.new(f"{_PYTHON}.PythonInputPartition", i, jvm.pickle(TaskPartition(tasks)))
         for i, tasks in enumerate(partitions)
     )
-    return _as_array(jvm, made)
-
-
-def _as_array(jvm: Jvm, partitions: Iterable[JavaObject]) -> Sequence[JavaObject]:
-    return jvm.array(f"{CONNECTOR}.read.InputPartition", partitions)
+    return jvm.array(INPUT_PARTITION, made)
 
 
 def reader_factory(jvm: Jvm, struct: StructJson) -> JavaObject:

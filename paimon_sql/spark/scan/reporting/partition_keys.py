@@ -17,7 +17,7 @@ from paimon_sql.spark.conversion.types import TypeJson, spark_type, without_leng
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow
 from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import transform_expression
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATA_TYPE, DATASOURCES, EXPRESSIONS, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.scan.key_order import in_key_order
@@ -27,7 +27,6 @@ from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing
 
 _ROW = f"{CATALYST}.InternalRow"
 _HAS_KEY = f"{CONNECTOR}.read.HasPartitionKey"
-_TYPE = "org.apache.spark.sql.types.DataType"
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
 _FUNCTION = "paimon.BucketFunction"
 _BUCKET = DataField(0, "bucket", IntType(False))
@@ -62,14 +61,12 @@ class _Keyed:
         )
 
 
-_FILES = f"{EXECUTION}.datasources.PartitionedFile[]"
-FILES = _Keyed(
-    "paimon.KeyedFilePartition", f"{EXECUTION}.datasources.FilePartition", (("int", "index"), (_FILES, "files"))
-)
+_FILES = f"{DATASOURCES}.PartitionedFile[]"
+FILES = _Keyed("paimon.KeyedFilePartition", f"{DATASOURCES}.FilePartition", (("int", "index"), (_FILES, "files")))
 """Partitions of files for Spark's own reader."""
 TASKS = _Keyed(
     "paimon.KeyedPythonPartition",
-    f"{EXECUTION}.datasources.v2.python.PythonInputPartition",
+    f"{DATASOURCES}.v2.python.PythonInputPartition",
     (("int", "index"), ("byte[]", "pickedPartition")),
 )
 """Partitions of tasks for Python workers."""
@@ -126,7 +123,7 @@ class PartitionKeys:
         keys = list(dict.fromkeys(map(self.of, plan.splits)))
         if not self.partitioned:
             # Integers need no conversion.
-            row = f"{CATALYST}.expressions.GenericInternalRow"
+            row = f"{EXPRESSIONS}.GenericInternalRow"
             return {k: jvm.new(row, jvm.objects([k[1]])) for k in keys}
         values = partition_values(plan.table, pa.array([partition for partition, _ in keys], pa.binary()))
         buckets = pa.array([bucket for _, bucket in keys], pa.int32())
@@ -138,14 +135,14 @@ class PartitionKeys:
 _MEMBERS = (
     "private String family;",
     "private int count;",
-    f"private {_TYPE} input;",
-    f"public {_FUNCTION.rpartition('.')[2]}(String family, int count, {_TYPE} input)"
+    f"private {DATA_TYPE} input;",
+    f"public {_FUNCTION.rpartition('.')[2]}(String family, int count, {DATA_TYPE} input)"
     " { super(); this.family = family; this.count = count; this.input = input; }",
     'public String name() { return "bucket"; }',
     'public String canonicalName() { return this.family + " of " + this.count; }',
     "public String toString() { return canonicalName(); }",
-    f"public {_TYPE}[] inputTypes() {{ return new {_TYPE}[] {{ this.input }}; }}",
-    f"public {_TYPE} resultType() {{ return org.apache.spark.sql.types.DataTypes.IntegerType; }}",
+    f"public {DATA_TYPE}[] inputTypes() {{ return new {DATA_TYPE}[] {{ this.input }}; }}",
+    f"public {DATA_TYPE} resultType() {{ return org.apache.spark.sql.types.DataTypes.IntegerType; }}",
     "public boolean isResultNullable() { return false; }",
     # A bucket is a remainder, so for any function that of 4 buckets follows from that of 8.
     "public Object reduce(Object bucket) { return Integer.valueOf(((Integer) bucket).intValue() % this.count); }",

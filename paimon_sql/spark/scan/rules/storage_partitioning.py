@@ -16,8 +16,9 @@ from math import gcd
 from paimon_sql.spark.conversion.references import ascending
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, PLANS, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
+from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_in_buckets
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
@@ -29,9 +30,7 @@ _PARTIALLY_CLUSTERED = f"{_SETTINGS}partiallyClusteredDistribution.enabled"
 _STRICT_JOINS = ("spark.sql.requireAllClusterKeysForCoPartition", "true")
 _STRICT_GROUPS = ("spark.sql.requireAllClusterKeysForDistribution", "false")
 _PATTERNS = ("JOIN", "AGGREGATE", "WINDOW")
-_PLANS = f"{CATALYST}.plans.logical"
-_PLAN = f"{_PLANS}.LogicalPlan"
-_ATTRIBUTE = f"{CATALYST}.expressions.AttributeReference"
+_ATTRIBUTE = f"{EXPRESSIONS}.AttributeReference"
 _OPERATORS = "paimon.Operators"
 _IDS = f"""
     public static String ids(scala.collection.Iterable expressions) {{
@@ -48,37 +47,37 @@ _RENAMED = f"""
         scala.collection.Iterator each = expressions.iterator();
         while (each.hasNext()) {{
             Object e = each.next();
-            if (!(e instanceof {CATALYST}.expressions.Alias)) continue;
-            {CATALYST}.expressions.Alias alias = ({CATALYST}.expressions.Alias) e;
+            if (!(e instanceof {EXPRESSIONS}.Alias)) continue;
+            {EXPRESSIONS}.Alias alias = ({EXPRESSIONS}.Alias) e;
             if (!(alias.child() instanceof {_ATTRIBUTE})) continue;
             lines.append("renamed;").append(alias.exprId().id()).append(";");
             lines.append((({_ATTRIBUTE}) alias.child()).exprId().id()).append("\\n");
         }}
     }}"""
 _COLLECT = f"""
-    private static void collect({_PLAN} plan, StringBuilder lines, java.util.List joins) {{
+    private static void collect({LOGICAL_PLAN} plan, StringBuilder lines, java.util.List joins) {{
         scala.collection.Iterator children = plan.children().iterator();
-        while (children.hasNext()) collect(({_PLAN}) children.next(), lines, joins);
-        if (plan instanceof {_PLANS}.Project) {{
-            renamed((({_PLANS}.Project) plan).projectList(), lines);
-        }} else if (plan instanceof {_PLANS}.Join) {{
-            scala.Option keys = {CATALYST}.planning.ExtractEquiJoinKeys.unapply(({_PLANS}.Join) plan);
+        while (children.hasNext()) collect(({LOGICAL_PLAN}) children.next(), lines, joins);
+        if (plan instanceof {PLANS}.Project) {{
+            renamed((({PLANS}.Project) plan).projectList(), lines);
+        }} else if (plan instanceof {PLANS}.Join) {{
+            scala.Option keys = {CATALYST}.planning.ExtractEquiJoinKeys.unapply(({PLANS}.Join) plan);
             if (keys.isEmpty()) return;
             scala.Product found = (scala.Product) keys.get();
             lines.append("join;").append(joins.size()).append(";");
             lines.append(ids((scala.collection.Iterable) found.productElement(1))).append(";");
             lines.append(ids((scala.collection.Iterable) found.productElement(2))).append("\\n");
             joins.add(plan);
-        }} else if (plan instanceof {_PLANS}.Aggregate) {{
-            {_PLANS}.Aggregate aggregate = ({_PLANS}.Aggregate) plan;
+        }} else if (plan instanceof {PLANS}.Aggregate) {{
+            {PLANS}.Aggregate aggregate = ({PLANS}.Aggregate) plan;
             lines.append("together;").append(ids(aggregate.groupingExpressions())).append("\\n");
             renamed(aggregate.aggregateExpressions(), lines);
-        }} else if (plan instanceof {_PLANS}.Window) {{
-            lines.append("together;").append(ids((({_PLANS}.Window) plan).partitionSpec())).append("\\n");
+        }} else if (plan instanceof {PLANS}.Window) {{
+            lines.append("together;").append(ids((({PLANS}.Window) plan).partitionSpec())).append("\\n");
         }}
     }}"""
 _DESCRIBE = f"""
-    public static String describe({_PLAN} plan, java.util.List joins) {{
+    public static String describe({LOGICAL_PLAN} plan, java.util.List joins) {{
         StringBuilder lines = new StringBuilder();
         collect(plan, lines, joins);
         return lines.toString();
@@ -220,7 +219,7 @@ def _is_on(jvm: Jvm, key: str, default: str) -> bool:
 
 def _operators(jvm: Jvm, method: str) -> JavaMethod:
     """A method of the compiled class that collects a plan's operators in one round trip."""
-    jvm.compiled_class(_OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=_PLAN)
+    jvm.compiled_class(_OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=LOGICAL_PLAN)
     return jvm.static(_OPERATORS, method)
 
 

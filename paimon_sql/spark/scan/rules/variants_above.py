@@ -13,10 +13,10 @@ from weakref import WeakSet
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.process import share
 from paimon_sql.spark.conversion.types import TypeJson, spark_struct
-from paimon_sql.spark.java.catalyst import DataType, Expression, LogicalPlan, StructType
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, StructType
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALYST
-from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
+from paimon_sql.spark.jvm.gateway import EXPRESSIONS, PLANS
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, new_literal, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.pushdown.inner_fields import (
     Extraction,
@@ -26,8 +26,6 @@ from paimon_sql.spark.scan.pushdown.inner_fields import (
     with_structs,
 )
 from paimon_sql.storage.scan.plan import ScanPlan
-
-_EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 @dataclass(eq=False)
@@ -98,7 +96,7 @@ class ExtractVariantsAbove(PlanRule):
             columns.append(column)
             projected.append(extracted)
         read = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
-        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(projected), read)
+        return jvm.new(f"{PLANS}.Project", jvm.seq(projected), read)
 
     def _rebuilt(
         self,
@@ -115,17 +113,17 @@ class ExtractVariantsAbove(PlanRule):
         assert is_struct(kind)
         fields = []
         for i, field in enumerate(kind["fields"]):
-            inner: Expression = self.jvm.new(f"{_EXPRESSIONS}.GetStructField", value, i, self.jvm.none)
+            inner: Expression = self.jvm.new(f"{EXPRESSIONS}.GetStructField", value, i, self.jvm.none)
             made = self._rebuilt(inner, field["type"], (*place, field["name"]), extractions)
-            fields += [self._literal(field["name"]), made]
+            fields += [new_literal(self.jvm, field["name"]), made]
         return self._struct(value, fields)
 
     def _struct(self, value: Expression, fields: list[Expression]) -> Expression:
         """A struct of names and values; null where `value` is null."""
         jvm = self.jvm
-        struct = jvm.new(f"{_EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
-        null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, struct.dataType())
-        return jvm.new(f"{_EXPRESSIONS}.If", jvm.new(f"{_EXPRESSIONS}.IsNull", value), null, struct)
+        struct = jvm.new(f"{EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
+        null = jvm.singleton(f"{EXPRESSIONS}.Literal").create(None, struct.dataType())
+        return jvm.new(f"{EXPRESSIONS}.If", jvm.new(f"{EXPRESSIONS}.IsNull", value), null, struct)
 
     def _fields(self, variant: Expression, extractions: Sequence[Extraction]) -> list[Expression]:
         """The names and values extracted from a variant."""
@@ -134,7 +132,7 @@ class ExtractVariantsAbove(PlanRule):
         for name, extraction in by_name.items():
             strict = by_name.get(extraction.error_of or "")
             made = self._error(variant, strict) if strict is not None else self._value(variant, extraction)
-            fields += [self._literal(name), made]
+            fields += [new_literal(self.jvm, name), made]
         return fields
 
     def _value(self, variant: Expression, extraction: Extraction) -> Expression:
@@ -144,20 +142,14 @@ class ExtractVariantsAbove(PlanRule):
     def _error(self, variant: Expression, strict: Extraction) -> Expression:
         """The value of a failed cast as a string; null where the cast succeeds."""
         jvm = self.jvm
-        text = self._type("string")
-        found = jvm.new(f"{_EXPRESSIONS}.Cast", self._get(variant, strict, "variant"), text, jvm.some(strict.time_zone))
-        null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, text)
-        failed = jvm.new(f"{_EXPRESSIONS}.IsNull", self._value(variant, strict))
-        return jvm.new(f"{_EXPRESSIONS}.If", failed, found, null)
+        text = jvm.struct("string")
+        found = jvm.new(f"{EXPRESSIONS}.Cast", self._get(variant, strict, "variant"), text, jvm.some(strict.time_zone))
+        null = jvm.singleton(f"{EXPRESSIONS}.Literal").create(None, text)
+        failed = jvm.new(f"{EXPRESSIONS}.IsNull", self._value(variant, strict))
+        return jvm.new(f"{EXPRESSIONS}.If", failed, found, null)
 
     def _get(self, variant: Expression, extraction: Extraction, kind: TypeJson) -> Expression:
         jvm = self.jvm
-        path = self._literal(extraction.text)
+        path = new_literal(jvm, extraction.text)
         zone = jvm.some(extraction.time_zone)
-        return jvm.new(f"{_EXPRESSIONS}.variant.VariantGet", variant, path, self._type(kind), False, zone)
-
-    def _literal(self, text: str) -> Expression:
-        return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(text)
-
-    def _type(self, kind: TypeJson) -> DataType:
-        return self.jvm.struct(kind)
+        return jvm.new(f"{EXPRESSIONS}.variant.VariantGet", variant, path, jvm.struct(kind), False, zone)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.errors import AnalysisException
-
-from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.jvm.errors import refusals
 from paimon_sql.sql.statements.tables.partitions import DescribePartition
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.sql.types import spark_type
@@ -21,11 +19,8 @@ class RunDescribePartition(Runner[DescribePartition]):
     def run(self, statement: DescribePartition, context: StatementContext) -> Answer:
         session, name = context.session, ".".join(map(quote_name, statement.table))
         plan = session.parsed(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")
-        try:
+        with refusals():
             described = session.dataset(plan).collectAsList()
-        except AnalysisException as error:
-            # A procedure must not throw Spark's checked exception.
-            raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
         rows = [tuple(row.get(i) for i in range(len(_COLUMNS))) for row in described]
         schema = context.table(statement.table).schema
         fields = tuple(DataField(-1, column, string_type()) for column in _COLUMNS)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.errors import AnalysisException
-
 from paimon_sql.catalog.table_types import writable
-from paimon_sql.errors import InvalidInputError, NoSuchPartitionError
+from paimon_sql.errors import NoSuchPartitionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.spark import FORMAT_TABLE_REPAIR_COLLECT_STATISTICS
 from paimon_sql.format.options.table.table import BRANCH
@@ -15,6 +13,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.spark.java.objects import Seq
+from paimon_sql.spark.jvm.errors import refusals
 from paimon_sql.spark.options import session_options, with_session_options
 from paimon_sql.spark.tables.base import equal_to_row, has_partition, truncate_table
 from paimon_sql.sql.context import TableName
@@ -57,22 +56,18 @@ class RunRepairPartitions(Runner[RepairPartitions]):
     """MSCK REPAIR TABLE: updates the catalog's partition registry; without one it has no effect."""
 
     def run(self, statement: RepairPartitions, context: StatementContext) -> None:
-        table = context.catalog.any_table(context.identifier(statement.table))
+        identifier = context.identifier(statement.table)
+        table = context.catalog.any_table(identifier)
         adds, drops = statement.mode != "DROP", statement.mode != "ADD"
         if isinstance(table, Table):
             relist(with_branch(table), adds=adds, drops=drops)
         elif table.register is not None:
+            options = TableOptions(session_options(context.session, context.catalog.name, identifier))
+            counts = options.get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
             try:
-                repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
+                repair(table, adds=adds, drops=drops, counts=counts)
             finally:
                 cached_tables.renew(context.session)
-
-
-def _counts(context: StatementContext, name: TableName) -> bool:
-    """Whether a repair also measures partitions."""
-    identifier = context.identifier(name)
-    options = session_options(context.session, context.catalog.name, identifier)
-    return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
 
 
 def _table(context: StatementContext, name: TableName) -> Table | FormatTable:
@@ -92,11 +87,8 @@ def read_partition(
     # Spark's rules validate the columns and cast the values, as those of a statement that accepts some of the columns.
     session = context.session
     plan = session.state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
-    try:
+    with refusals():
         spec = session.execution(plan).analyzed().pattern().get()
-    except AnalysisException as error:
-        # A procedure must not throw Spark's checked exception.
-        raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
     columns: Seq[str] = spec.names()
     names = session.jvm.items(columns)
     predicate = equal_to_row(schema, names, spec.ident())

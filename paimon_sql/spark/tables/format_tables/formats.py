@@ -11,10 +11,9 @@ from typing import ClassVar
 from paimon_sql.format.options import Option, find_option
 from paimon_sql.format.options.table import format_table as keys
 from paimon_sql.format.options.table.data_file import FILE_COMPRESSION
-from paimon_sql.spark.jvm.gateway import EXECUTION
+from paimon_sql.spark.jvm.gateway import DATASOURCES
 from paimon_sql.storage.format_tables import FormatTable
 
-_SOURCES = f"{EXECUTION}.datasources"
 _TIMESTAMP_FORMATS = {
     "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS",
     "timestampNTZFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS",
@@ -66,8 +65,8 @@ class Csv(SparkFormat):
     """Comma-separated values."""
 
     name = "csv"
-    scan_builder = f"{_SOURCES}.v2.csv.CSVScanBuilder"
-    file_format = f"{_SOURCES}.csv.CSVFileFormat"
+    scan_builder = f"{DATASOURCES}.v2.csv.CSVScanBuilder"
+    file_format = f"{DATASOURCES}.csv.CSVFileFormat"
     line_delimiter = keys.CSV_LINE_DELIMITER
     write_defaults = _TIMESTAMP_FORMATS
 
@@ -87,8 +86,8 @@ class Json(SparkFormat):
     """One JSON object per line."""
 
     name = "json"
-    scan_builder = f"{_SOURCES}.v2.json.JsonScanBuilder"
-    file_format = f"{_SOURCES}.json.JsonFileFormat"
+    scan_builder = f"{DATASOURCES}.v2.json.JsonScanBuilder"
+    file_format = f"{DATASOURCES}.json.JsonFileFormat"
     line_delimiter = keys.JSON_LINE_DELIMITER
     write_defaults = {**_TIMESTAMP_FORMATS, "ignoreNullFields": "false"}
 
@@ -101,8 +100,8 @@ class Text(SparkFormat):
     """One string per line."""
 
     name = "text"
-    scan_builder = f"{_SOURCES}.v2.text.TextScanBuilder"
-    file_format = f"{_SOURCES}.text.TextFileFormat"
+    scan_builder = f"{DATASOURCES}.v2.text.TextScanBuilder"
+    file_format = f"{DATASOURCES}.text.TextFileFormat"
     line_delimiter = keys.TEXT_LINE_DELIMITER
 
 
@@ -110,8 +109,8 @@ class Parquet(SparkFormat):
     """Apache Parquet."""
 
     name = "parquet"
-    scan_builder = f"{_SOURCES}.v2.parquet.ParquetScanBuilder"
-    file_format = f"{_SOURCES}.parquet.ParquetFileFormat"
+    scan_builder = f"{DATASOURCES}.v2.parquet.ParquetScanBuilder"
+    file_format = f"{DATASOURCES}.parquet.ParquetFileFormat"
     compression = "snappy"
 
 
@@ -119,8 +118,8 @@ class Orc(SparkFormat):
     """Apache ORC."""
 
     name = "orc"
-    scan_builder = f"{_SOURCES}.v2.orc.OrcScanBuilder"
-    file_format = f"{_SOURCES}.orc.OrcFileFormat"
+    scan_builder = f"{DATASOURCES}.v2.orc.OrcScanBuilder"
+    file_format = f"{DATASOURCES}.orc.OrcFileFormat"
     compression = "zstd"
 
 

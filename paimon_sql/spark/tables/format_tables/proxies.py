@@ -20,17 +20,25 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, BatchWriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.conversion.rows import internal_rows
-from paimon_sql.spark.conversion.types import StructJson, TypeJson, spark_struct, struct_json, struct_of, type_json
+from paimon_sql.spark.conversion.types import (
+    StructJson,
+    TypeJson,
+    spark_struct,
+    struct_json,
+    struct_of,
+    type_json,
+    with_atoms,
+)
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
 from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow, LogicalPlan, StructType
 from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXPRESSIONS, OPTIONS_MAP, PLANS, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, file_index, hadoop_path, hadoop_settings
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import SessionProxy
-from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, scans_of, with_leaves
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, scans_of, with_leaves, with_parts
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
@@ -40,8 +48,6 @@ from paimon_sql.storage.format_tables.changes import discard, publish, staging_f
 from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
 from paimon_sql.storage.staging.proposal import Overwrite
 
-_SOURCES = f"{EXECUTION}.datasources"
-_EXPRESSIONS = f"{CATALYST}.expressions"
 _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
@@ -89,7 +95,7 @@ class FormatScanBuilder(SessionProxy):
             self._index(chosen_partitions(table, predicate), keys, options),
             self._struct((*table.data_fields, *table.partition_fields)),
             data,
-            jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", options),
+            jvm.new(OPTIONS_MAP, options),
         )
 
     def _index(self, partitions: list[Partition], keys: StructType, options: Mapping[str, str]) -> JavaObject:
@@ -101,8 +107,8 @@ class FormatScanBuilder(SessionProxy):
         specs = []
         if self.table.partition_fields:
             rows = self._rows(directories)
-            specs = [jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
-        spec = jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(specs))
+            specs = [jvm.new(f"{DATASOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
+        spec = jvm.new(f"{DATASOURCES}.PartitionSpec", keys, jvm.seq(specs))
         return file_index(self.session, jvm.seq(paths), jvm.scala_map(options), spec)
 
     def _rows(self, partitions: list[Partition]) -> Sequence[InternalRow]:
@@ -120,7 +126,7 @@ class FormatScanBuilder(SessionProxy):
         return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(struct))
 
 
-_SCAN = f"{EXECUTION}.datasources.v2.json.JsonScan"
+_SCAN = f"{DATASOURCES}.v2.json.JsonScan"
 _QUOTED = frozenset(("byte", "short", "integer", "long", "float", "double", "boolean"))
 _PERMISSIVE, _FAIL = "PERMISSIVE", "FAILFAST"
 _CORRUPT = "columnNameOfCorruptRecord"
@@ -167,7 +173,7 @@ class ReadQuotedValues(PlanRule):
             scan.partitionFilters(),
             jvm.nil,
         )
-        evaluation = jvm.singleton(f"{_EXPRESSIONS}.EvalMode")
+        evaluation = jvm.singleton(f"{EXPRESSIONS}.EvalMode")
         strict = evaluation.ANSI() if mode == _FAIL else evaluation.TRY()
         read: list[Attribute] = []
         shown: list[Attribute] = []
@@ -179,14 +185,13 @@ class ReadQuotedValues(PlanRule):
                 shown.append(attribute)
                 continue
             read.append(attribute.withDataType(jvm.struct(text)).newInstance())
-            value: Expression = jvm.new(f"{_EXPRESSIONS}.Cast", read[-1], attribute.dataType(), jvm.some("UTC"), strict)
+            value: Expression = jvm.new(f"{EXPRESSIONS}.Cast", read[-1], attribute.dataType(), jvm.some("UTC"), strict)
             if not value.resolved():  # a malformed value would become null in a non-nullable field
                 return None
             same = (attribute.exprId(), attribute.qualifier(), jvm.some(attribute.metadata()))
             shown.append(new_alias(jvm, value, attribute.name(), *same))
-        parts = jvm.items(relation.productIterator().toSeq())
-        parts[1:3] = [reads, jvm.seq(read)]
-        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(shown), relation.makeCopy(jvm.objects(parts)))
+        of_strings = with_parts(jvm, relation, scan=reads, output=jvm.seq(read))
+        return jvm.new(f"{PLANS}.Project", jvm.seq(shown), of_strings)
 
 
 def struct_as_strings(struct: StructJson) -> StructJson:
@@ -196,15 +201,7 @@ def struct_as_strings(struct: StructJson) -> StructJson:
 
 def as_strings(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON with strings instead of numbers, booleans and the keys of maps."""
-    if isinstance(kind, str):
-        return "string" if kind in _QUOTED else kind
-    if kind["type"] == "struct":
-        return struct_as_strings(kind)
-    if kind["type"] == "array":
-        return {**kind, "elementType": as_strings(kind["elementType"])}
-    if kind["type"] == "map":
-        return {**kind, "keyType": "string", "valueType": as_strings(kind["valueType"])}
-    return kind
+    return with_atoms(kind, lambda name: "string" if name in _QUOTED else name, keys="string")
 
 
 @dataclass(eq=False)
@@ -219,7 +216,8 @@ class FormatWrite(BatchWriteInterface):
 
     implements = [
         *BatchWriteInterface.implements,
-        *(f"{CONNECTOR}.write.SupportsOverwrite", f"{CONNECTOR}.write.SupportsDynamicOverwrite"),
+        f"{CONNECTOR}.write.SupportsOverwrite",
+        f"{CONNECTOR}.write.SupportsDynamicOverwrite",
     ]
     table: FormatTable
     info: WriteInfo
@@ -330,7 +328,7 @@ class FormatWrite(BatchWriteInterface):
             state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), directory.toString(), False
         )
         description = jvm.new(
-            f"{_SOURCES}.WriteJobDescription",
+            f"{DATASOURCES}.WriteJobDescription",
             str(uuid.uuid4()),
             jvm.new("org.apache.spark.util.SerializableConfiguration", job.getConfiguration()),
             writers,
@@ -345,7 +343,7 @@ class FormatWrite(BatchWriteInterface):
             jvm.nil,
         )
         committer.setupJob(job)
-        return jvm.new(f"{_SOURCES}.v2.FileBatchWrite", job, description, committer)
+        return jvm.new(f"{DATASOURCES}.v2.FileBatchWrite", job, description, committer)
 
 
 _MAX_WAIT = 10.0
@@ -438,15 +436,15 @@ class EmptyPartitionsAsNull(PlanRule):
         is_sorted = query.getClass().getSimpleName() == "Sort"
         rows = query.child() if is_sorted else query
         shown = jvm.seq(replacements.get(c.exprId().id(), c) for c in jvm.items(rows.output()))
-        projected = jvm.new(f"{CATALYST}.plans.logical.Project", shown, rows)
+        projected = jvm.new(f"{PLANS}.Project", shown, rows)
         if not is_sorted:
             return projected
         orders = jvm.seq(map(order, jvm.items(query.order())))
-        return jvm.new(f"{CATALYST}.plans.logical.Sort", orders, getattr(query, "global")(), projected, query.hint())
+        return jvm.new(f"{PLANS}.Sort", orders, getattr(query, "global")(), projected, query.hint())
 
     def _null_if_empty(self, column: Attribute) -> Attribute:
         jvm = self.jvm
-        literals, kind = jvm.singleton(f"{_EXPRESSIONS}.Literal"), column.dataType()
-        is_empty = jvm.new(f"{_EXPRESSIONS}.EqualTo", column, literals.create("", kind))
-        value = jvm.new(f"{_EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
+        literals, kind = jvm.singleton(f"{EXPRESSIONS}.Literal"), column.dataType()
+        is_empty = jvm.new(f"{EXPRESSIONS}.EqualTo", column, literals.create("", kind))
+        value = jvm.new(f"{EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
         return new_alias(jvm, value, column.name(), new_id(jvm), column.qualifier(), jvm.none)
