@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +17,7 @@ from paimon_sql.format.iceberg.manifests import (
     Status,
     is_live,
 )
-from paimon_sql.format.iceberg.schemas import RawValue
+from paimon_sql.format.iceberg.schemas import RawValue, single_value
 from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
 from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
@@ -129,7 +128,7 @@ def _summaries(
         order = _order(column.type)
         low, high = (extreme(present, key=order) if present else None for extreme in (min, max))
         nan = isinstance(column.type, t.FloatType | t.DoubleType) and any(v != v for v in values if v is not None)
-        bounds = (None if v is None else _single_value(column.type, v) for v in (low, high))
+        bounds = (None if v is None else single_value(column.type, v) for v in (low, high))
         found.append(PartitionSummary(None in values, nan, *bounds))
     return tuple(found)
 
@@ -140,22 +139,6 @@ def _order(data_type: t.DataType) -> Callable[[Any], int | float | bytes]:
     if isinstance(data_type, t.CharType | t.VarCharType):
         return lambda value: value.encode()
     return lambda value: value
-
-
-_PACKED: dict[type[t.DataType], str] = {
-    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType), "<i"),
-    t.BooleanType: "<?",
-    t.FloatType: "<f",
-    t.DoubleType: "<d",
-}
-"""The single-value serialization of Iceberg's numbers; all others have eight bytes."""
-
-
-def _single_value(data_type: t.DataType, raw: RawValue) -> bytes:
-    """Convert a raw partition value to Iceberg's single-value serialization."""
-    if isinstance(raw, bytes):
-        return raw
-    return raw.encode() if isinstance(raw, str) else struct.pack(_PACKED.get(type(data_type), "<q"), raw)
 
 
 @dataclass
