@@ -29,14 +29,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
-from paimon_sql.format.bytes.row_bitmaps import (
-    MAX_SLICES,
-    BitSlices,
-    all_rows,
-    encode_bitmap,
-    encode_slices,
-    read_bitmap,
-)
+from paimon_sql.format.bytes.row_bitmaps import MAX_SLICES, BitSlices, encode_bitmap, encode_slices, read_bitmap
 from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
 from paimon_sql.format.options.values import TableOptions, option
@@ -176,9 +169,6 @@ class _Reader(RowsReader):
 
     def not_nulls(self) -> BitMap:
         return self._slices.rows
-
-    def nulls(self) -> BitMap:
-        return all_rows(self._rows) - self._slices.rows
 
 
 class _Dictionary:
