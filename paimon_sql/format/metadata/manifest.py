@@ -142,9 +142,7 @@ def describe_manifest(
         schema_id: the table's current schema; used if there are no entries.
     """
     added = pc.sum(pc.equal(table["kind"], FileKind.ADD)).as_py() or 0
-    bounds = {
-        f"{end}_{name}": bound for name in ("bucket", "level") for end, bound in pc.min_max(table[name]).as_py().items()
-    }
+    buckets, levels = (pc.min_max(table[name]).as_py() for name in ("bucket", "level"))
     min_row_id = max_row_id = None
     if len(table) and not table["first_row_id"].null_count:
         min_row_id = pc.min(table["first_row_id"]).as_py()
@@ -156,7 +154,10 @@ def describe_manifest(
         num_deleted_files=len(table) - added,
         partition_stats=partition_stats,
         schema_id=pc.max(table["schema_id"]).as_py() if len(table) else schema_id,
-        **bounds,
+        min_bucket=buckets["min"],
+        max_bucket=buckets["max"],
+        min_level=levels["min"],
+        max_level=levels["max"],
         min_row_id=min_row_id,
         max_row_id=max_row_id,
     )

@@ -13,7 +13,17 @@ from paimon_sql.format.variant.values import DECIMAL_WIDTHS, INTEGER_WIDTHS, LON
 
 _EMPTY = pa.scalar(b"", pa.binary())
 _MAX_SMALL = 255
-_UUID_WIDTH = 16
+_FIXED = {
+    pa.float32(): Primitive.FLOAT,
+    pa.float64(): Primitive.DOUBLE,
+    pa.date32(): Primitive.DATE,
+    pa.time64("us"): Primitive.TIME,
+    pa.timestamp("us"): Primitive.TIMESTAMP_NTZ,
+    pa.timestamp("us", "UTC"): Primitive.TIMESTAMP,
+    pa.timestamp("ns"): Primitive.TIMESTAMP_NTZ_NANOS,
+    pa.timestamp("ns", "UTC"): Primitive.TIMESTAMP_NANOS,
+    pa.binary(16): Primitive.UUID,
+}
 _DIGITS = {Primitive.DECIMAL4: 9, Primitive.DECIMAL8: 18, Primitive.DECIMAL16: 38}
 
 
@@ -40,29 +50,14 @@ def encoded(column: pa.Array) -> pa.Array:
         content = column.cast(pa.binary())
         _, _, lengths = stretches_of(content)
         return pc.binary_join_element_wise(_long_heads(content, Primitive.BINARY, lengths), content, _EMPTY)
-    primitive, layout = _fixed(kind)
-    width = np.dtype(layout).itemsize
+    with_zone = pa.types.is_timestamp(kind) and kind.tz
+    primitive = _FIXED.get(pa.timestamp(kind.unit, "UTC") if with_zone else kind)
+    if primitive is None:
+        raise ValueError(f"a variant cannot hold values of the type {kind}")
+    width = kind.bit_width // 8
     plain = pa.Array.from_buffers(pa.binary(width), len(column), column.buffers(), column.null_count, column.offset)
     payload = np.frombuffer(plain.buffers()[1], np.uint8).reshape(-1, width)[plain.offset : plain.offset + len(plain)]
     return _joined(column, np.full(len(column), primitive.head, np.uint8), payload, np.full(len(column), width))
-
-
-def _fixed(kind: pa.DataType) -> tuple[Primitive, str]:
-    if pa.types.is_float32(kind):
-        return Primitive.FLOAT, "<f4"
-    if pa.types.is_float64(kind):
-        return Primitive.DOUBLE, "<f8"
-    if pa.types.is_date32(kind):
-        return Primitive.DATE, "<i4"
-    if pa.types.is_time64(kind) and kind.unit == "us":
-        return Primitive.TIME, "<i8"
-    if pa.types.is_timestamp(kind) and kind.unit == "us":
-        return Primitive.TIMESTAMP if kind.tz else Primitive.TIMESTAMP_NTZ, "<i8"
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return Primitive.TIMESTAMP_NANOS if kind.tz else Primitive.TIMESTAMP_NTZ_NANOS, "<i8"
-    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _UUID_WIDTH:
-        return Primitive.UUID, f"V{_UUID_WIDTH}"
-    raise ValueError(f"a variant cannot hold values of the type {kind}")
 
 
 def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa.Array:
