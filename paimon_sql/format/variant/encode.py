@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_array, offsets_of
-from paimon_sql.format.variant.byte_ranges import ordinals, put_unsigned, stretches_of, validity, width_of
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, offsets_of
+from paimon_sql.format.variant.byte_ranges import ordinals, put_unsigned, small_array, stretches_of, validity, width_of
 from paimon_sql.format.variant.scalars import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
 from paimon_sql.format.variant.values import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
@@ -66,7 +66,7 @@ def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa
     table = np.concatenate([heads[:, None], payload], axis=1)
     lengths = np.where(present, widths + 1, 0)
     used = np.arange(table.shape[1]) < lengths[:, None]
-    return _binary(offsets_of(lengths), table[used], present)
+    return small_array(table[used], offsets_of(lengths), present)
 
 
 def _booleans(column: pa.Array) -> pa.Array:
@@ -156,15 +156,9 @@ def packed(counts: Longs, inside: pa.Array, present: Mask, ids: Longs | None = N
     widths = offset_width[owners]
     put_unsigned(out, offsets_at[owners] + which * widths, starts - before[owners], widths)
     put_unsigned(out, (offsets_at + counts * offset_width)[here], content[here], offset_width[here])
-    heads = _binary(offsets, out, present)
-    contents = _binary(np.append(before, bounds[-1]), data)
+    heads = small_array(out, offsets, present)
+    contents = small_array(data, np.append(before, bounds[-1]))
     return pc.binary_join_element_wise(heads, contents, _EMPTY)
-
-
-def _binary(bounds: Longs, data: Bytes, present: Mask | None = None) -> pa.Array:
-    if bounds[-1] > np.iinfo(np.int32).max:
-        raise ValueError("the variants of a batch take more than 2 GiB")
-    return binary_array(data, bounds, None if present is None else ~present)
 
 
 def _maxima(numbers: Longs, counts: Longs) -> Longs:
