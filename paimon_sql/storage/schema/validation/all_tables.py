@@ -10,7 +10,7 @@ from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options import validate
 from paimon_sql.format.options.table.data_file import ORC_COLUMN_ENCODING_DIRECT
 from paimon_sql.format.options.table.table import AUTO_CREATE, PRIMARY_KEY_NULLABLE, TYPE
-from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, RESERVED_NAMES
 from paimon_sql.format.schema.types import RowType, walk
 from paimon_sql.storage.columns.defaults import default_scalar
 from paimon_sql.storage.columns.in_options import named_columns
@@ -57,10 +57,6 @@ def table_kind(table: Definition) -> Iterator[PaimonError]:
     """Tables without snapshots have no primary key."""
     if table.has_key and table.options.get(TYPE) not in ORDINARY_TYPES:
         yield conflict(TYPE, f"'{table.options.get(TYPE)}' has no primary key.", "Leave the primary key out.")
-
-
-RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
-"""The names of columns that Paimon adds."""
 
 
 def column_names(table: Definition) -> Iterator[PaimonError]:
