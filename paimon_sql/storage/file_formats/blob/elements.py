@@ -32,10 +32,7 @@ _HEADER = struct.Struct("<IBi")
 _SIZE = struct.Struct("<i")
 _VERSION = 1
 _NULL = -1
-_KEYS = (
-    *(t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DateType, t.TimeType, t.DecimalType),
-    *(t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType),
-)
+_KEYS = (t.BooleanType, *t.INTEGERS, t.DateType, t.TimeType, t.DecimalType, *t.TEXTS, *t.BYTES)
 
 
 class BlobSink(Protocol):
