@@ -316,17 +316,14 @@ def _are_distinct(names: pa.ChunkedArray) -> bool:
 def _file_numbers(table: pa.Table) -> npt.NDArray[np.int64]:
     """A number per entry; equal for entries of the same file."""
     numbers: npt.NDArray[np.int64] = np.zeros(len(table), np.int64)
-    for column in (*(table[name] for name in _IDENTITY), *_lists_as_scalars(table["extra_files"])):
+    lists = table["extra_files"]
+    # Lists of names are equal exactly if their lengths and the joined names are.
+    for column in (*(table[name] for name in _IDENTITY), pc.list_value_length(lists), pc.binary_join(lists, "\0")):
         codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
         top = int(codes.max(initial=0))
         if top:
             numbers = np.unique(numbers * (top + 1) + codes, return_inverse=True)[1].astype(np.int64)
     return numbers
-
-
-def _lists_as_scalars(lists: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Two columns that are both equal in two rows exactly if the lists of names are."""
-    return pc.list_value_length(lists), pc.binary_join(lists, "\0")
 
 
 def _describe(table: pa.Table, index: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -89,17 +90,15 @@ class ManifestWriter:
     @property
     def target_size(self) -> int:
         """The target size of a manifest in bytes."""
-        size: int = self.table.options.get(MANIFEST_TARGET_FILE_SIZE)
-        return size
+        return self.table.options.get(MANIFEST_TARGET_FILE_SIZE)
 
     def _write(self, data: bytes, entries: Sequence[Entry], content: Content, snapshot_id: int) -> ManifestFile:
         path = self.store.write_manifest(data)
         self.made.append(path)
-        counts = {status: [0, 0] for status in Status}
+        files, rows = Counter[int](), Counter[int]()
         for entry in entries:
-            count = counts[Status(entry["status"])]
-            count[0] += 1
-            count[1] += entry["data_file"]["record_count"]
+            files[entry["status"]] += 1
+            rows[entry["status"]] += entry["data_file"]["record_count"]
         return ManifestFile(
             manifest_path=path,
             manifest_length=len(data),
@@ -108,12 +107,12 @@ class ManifestWriter:
             sequence_number=snapshot_id,
             min_sequence_number=min(e["sequence_number"] or snapshot_id for e in entries),
             added_snapshot_id=snapshot_id,
-            added_files_count=counts[Status.ADDED][0],
-            existing_files_count=counts[Status.EXISTING][0],
-            deleted_files_count=counts[Status.DELETED][0],
-            added_rows_count=counts[Status.ADDED][1],
-            existing_rows_count=counts[Status.EXISTING][1],
-            deleted_rows_count=counts[Status.DELETED][1],
+            added_files_count=files[Status.ADDED],
+            existing_files_count=files[Status.EXISTING],
+            deleted_files_count=files[Status.DELETED],
+            added_rows_count=rows[Status.ADDED],
+            existing_rows_count=rows[Status.EXISTING],
+            deleted_rows_count=rows[Status.DELETED],
             partitions=_summaries(self.form.columns, [e["data_file"]["partition"] for e in entries]),
         )
 

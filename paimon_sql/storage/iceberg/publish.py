@@ -158,8 +158,7 @@ class Publication:
 
     @cached_property
     def format_version(self) -> int:
-        version: int = self.table.options.get(iceberg_options.METADATA_ICEBERG_FORMAT_VERSION)
-        return version
+        return self.table.options.get(iceberg_options.METADATA_ICEBERG_FORMAT_VERSION)
 
     @cached_property
     def schema(self) -> TableSchema:

@@ -38,11 +38,8 @@ def format_of_files(table: Definition) -> Iterator[PaimonError]:
     if found not in FORMATS:
         yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"Use one of {', '.join(FORMATS)}.")
     for option in _NOT_EMPTY.get(found, ()):
-        try:
-            if not table.options.get(option):
-                yield conflict(option, "must not be empty.")
-        except InvalidOptionError as error:
-            yield error
+        if not table.options.get(option):
+            yield conflict(option, "must not be empty.")
     table.options.get(format_table.FORMAT_TABLE_IMPLEMENTATION)
 
 
