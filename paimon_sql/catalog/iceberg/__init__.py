@@ -8,7 +8,7 @@ from paimon_sql.catalog.kinds.base import of_extra
 from paimon_sql.catalog.kinds.hive import HiveKind
 from paimon_sql.catalog.kinds.rest import RestKind
 from paimon_sql.format.options.table.iceberg import HIVE_CATALOG, REST_CATALOG
-from paimon_sql.storage.iceberg.store import REGISTRATIONS, Registration
+from paimon_sql.storage.iceberg.registration import REGISTRATIONS, Registration
 from paimon_sql.storage.table.table import Table
 
 

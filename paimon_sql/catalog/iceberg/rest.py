@@ -14,7 +14,8 @@ from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, Inva
 from paimon_sql.format.iceberg.schemas import IcebergStruct
 from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, MetadataJson, TableMetadata
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
-from paimon_sql.storage.iceberg.store import MetadataStore, Registration
+from paimon_sql.storage.iceberg.registration import Registration
+from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.table.table import Table
 
 _MISSING, _CONFLICT = 404, 409

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from paimon_sql.format.avro.schemas import AvroField, AvroType
 from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_array, offsets_of, range_index
+from paimon_sql.format.bytes.varints import MAX_SIGNED_BYTES, decoded_at, signed
 
 MIN_BLOCKS = 64
 """Min blocks from which decoding by columns is faster than by records."""
-_MAX_VARINT_BITS = 63
 _SLACK = 16
 
 
@@ -54,7 +54,7 @@ def decode_columns(blocks: Sequence[tuple[int, bytes]], fields: Sequence[AvroFie
             for _, reader in readers:
                 at = reader.read(data, at, row)
             cursors[:live] = at
-    except IndexError as error:
+    except ValueError as error:
         raise IrregularError("a value reaches beyond its block") from error
     if not np.array_equal(cursors, ends[order]):
         raise IrregularError("the records of a block do not fill it")
@@ -199,19 +199,8 @@ def _reader(kind: AvroType) -> _Reader:
 
 def _varints(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
     """Decode the zigzag varints at some offsets; with the end offset of each."""
-    byte = data[at].astype(np.uint64)
-    value, ends = byte & 0x7F, at + 1
-    live = np.flatnonzero(byte >= 0x80)
-    shift = 7
-    while len(live):
-        if shift > _MAX_VARINT_BITS:
-            raise IrregularError("a number is longer than 64 bits")
-        byte = data[ends[live]].astype(np.uint64)
-        value[live] |= (byte & 0x7F) << np.uint64(shift)
-        ends[live] += 1
-        live = live[byte >= 0x80]
-        shift += 7
-    return (value >> 1).astype(np.int64) ^ -(value & 1).astype(np.int64), ends
+    numbers, ends = decoded_at(data, at, MAX_SIGNED_BYTES)
+    return signed(numbers), ends
 
 
 def _joined(parts: list[Longs]) -> Longs:

@@ -125,9 +125,9 @@ class BitSlices:
         return less, equal, greater
 
 
-_ONE_RUN = np.dtype(
-    [("cookie", "<u4"), ("flags", "u1"), *((name, "<u2") for name in ("key", "less", "runs", "first", "more"))]
-)
+_SHORTS = ("key", "less", "runs", "first", "more")
+_ONE_RUN = np.dtype([("cookie", "<u4"), ("flags", "u1")] + [(name, "<u2") for name in _SHORTS])
+"""The bytes of a bitmap that is one run."""
 
 
 def serialized_each(positions: Longs, counts: Longs) -> list[bytes]:

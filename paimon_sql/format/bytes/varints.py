@@ -10,7 +10,7 @@ import numpy as np
 from paimon_sql.format.bytes.memory import Bytes, Longs
 
 _BITS, _LOW, _MORE = 7, 0x7F, 0x80
-_MAX_BYTES, _MAX_DELTA_BYTES = 9, 10
+_MAX_BYTES, MAX_SIGNED_BYTES = 9, 10
 _MAX_BITS = 64
 
 
@@ -51,27 +51,28 @@ def encode(numbers: Longs) -> Bytes:
     return out
 
 
-def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
-    """Decode the numbers at some offsets; with the end offset of each.
+def decoded_at(data: Bytes, at: Longs, max_bytes: int = _MAX_BYTES) -> tuple[Longs, Longs]:
+    """Decode the numbers of up to so many bytes at some offsets, none of them negative; with the end offset of each.
 
     Raises:
-        ValueError: a number does not end, or an offset is negative.
+        ValueError: a number does not end, or is too long.
     """
-    if len(at) and at.min() < 0:
-        raise ValueError("a number has a negative offset")
-    numbers, ends = np.zeros(len(at), np.int64), at.copy()
-    open_ones = np.arange(len(at))
-    for i in range(_MAX_BYTES + 1):
-        if not len(open_ones):
-            return numbers, ends
-        positions = ends[open_ones]
-        if i == _MAX_BYTES or (len(positions) and positions.max() >= len(data)):
-            break
-        octets = data[positions].astype(np.int64)
-        numbers[open_ones] |= (octets & _LOW) << (_BITS * i)
-        ends[open_ones] += 1
-        open_ones = open_ones[octets >= _MORE]
-    raise ValueError("a number is cut off")
+    try:
+        octets, ends = data[at].astype(np.int64), at + 1
+        numbers = octets & _LOW
+        live = np.flatnonzero(octets >= _MORE)
+        for i in range(1, max_bytes):
+            if not len(live):
+                break
+            octets = data[ends[live]].astype(np.int64)
+            numbers[live] |= (octets & _LOW) << (_BITS * i)
+            ends[live] += 1
+            live = live[octets >= _MORE]
+    except IndexError:
+        raise ValueError("a number is cut off") from None
+    if len(live):
+        raise ValueError("a number is cut off")
+    return numbers, ends
 
 
 def decode(data: Bytes, max_bytes: int = _MAX_BYTES) -> tuple[Longs, Longs]:
@@ -117,13 +118,18 @@ def decode_deltas(data: bytes, sizes: Longs) -> tuple[Longs, Longs]:
     octets, bounds = np.frombuffer(data, np.uint8), np.cumsum(sizes)
     if (octets[bounds[sizes > 0] - 1] >= _MORE).any():
         raise ValueError("a number is cut off")
-    found, starts = decode(octets, _MAX_DELTA_BYTES)
+    found, starts = decode(octets, MAX_SIGNED_BYTES)
     counts = np.diff(np.searchsorted(starts, bounds), prepend=0)
-    raw = found.view(np.uint64)
-    differences = (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64)
+    differences = signed(found)
     sums = np.cumsum(differences)
     heads = (np.cumsum(counts) - counts)[counts > 0]
     return sums - np.repeat(sums[heads] - differences[heads], counts[counts > 0]), counts
+
+
+def signed(numbers: Longs) -> Longs:
+    """The numbers whose sign is the lowest bit (zigzag)."""
+    raw = numbers.view(np.uint64)
+    return (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
 
 
 def encode_one(number: int) -> bytes:

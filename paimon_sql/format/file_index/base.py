@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import pyarrow as pa
 from pyroaring import BitMap
 
+from paimon_sql.format.bytes.row_bitmaps import all_rows
 from paimon_sql.format.file_index.keys import Key, KeyType, OutOfRangeError, RankedColumn
 from paimon_sql.format.options.values import Option, TableOptions
 from paimon_sql.format.schema import types as t
@@ -53,6 +54,8 @@ class IndexReader(ABC):
 class RowsReader(IndexReader):
     """A reader of an index that stores the rows of each value."""
 
+    _rows: int
+
     def __init__(self, data_type: t.DataType) -> None:
         self.keys = KeyType(data_type)
 
@@ -67,6 +70,9 @@ class RowsReader(IndexReader):
     def split(self, key: Key) -> tuple[BitMap, BitMap, BitMap] | None:
         """The rows with smaller, equal and greater keys; None if the index has no order."""
         return None
+
+    def nulls(self) -> BitMap:
+        return all_rows(self._rows) - self.not_nulls()
 
     def equal_any(self, values: pa.Array) -> BitMap:
         keys = self.keys.equals(values)

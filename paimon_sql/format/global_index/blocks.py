@@ -227,6 +227,8 @@ def read_entries(block: bytes) -> Entries:
         at = np.frombuffer(content, "<i4", number, end).astype(np.int64)
     else:
         raise ValueError(f"a block is of the unknown type {kind.hex()}")
+    if len(at) and at.min() < 0:
+        raise ValueError("a number has a negative offset")
     key_sizes, key_starts = decoded_at(data, at)
     check_total(key_sizes, end, "the keys of a block")
     value_sizes, value_starts = decoded_at(data, key_starts + key_sizes)

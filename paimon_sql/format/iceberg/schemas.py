@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
@@ -218,22 +217,31 @@ def raw_values(data_type: t.DataType, values: pa.Array) -> list[RawValue]:
         width = decimal_width(data_type.precision)
         unscaled = (None if v is None else int(v.scaleb(data_type.scale)) for v in values.to_pylist())
         return [None if v is None else v.to_bytes(width, "big", signed=True) for v in unscaled]
-    numbers = _numbers(data_type, values)
-    plain: list[RawValue] = (values if numbers is None else numbers).to_pylist()
+    if (wide := _WIDENED.get(type(data_type))) is not None:
+        values = values.cast(wide).cast(pa.int64()) if pa.types.is_temporal(wide) else values.cast(wide)
+    plain: list[RawValue] = values.to_pylist()
     return plain
-
-
-def _numbers(data_type: t.DataType, values: pa.Array) -> pa.Array | None:
-    """Values as Iceberg's numbers; None for those of other types."""
-    if (wide := _WIDENED.get(type(data_type))) is None:
-        return None
-    numbers = values.cast(wide)
-    return numbers.cast(pa.int64()) if pa.types.is_temporal(wide) else numbers
 
 
 def decimal_width(precision: int) -> int:
     """The number of bytes of the largest decimal of a precision."""
     return (int("9" * precision).bit_length() + 8) // 8
+
+
+_PACKED: dict[type[t.DataType], str] = {
+    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType), "<i"),
+    t.BooleanType: "<?",
+    t.FloatType: "<f",
+    t.DoubleType: "<d",
+}
+"""The single-value serialization of Iceberg's numbers; all others have eight bytes."""
+
+
+def single_value(data_type: t.DataType, raw: RawValue) -> bytes:
+    """Convert a raw value, as by `raw_values`, to Iceberg's single-value serialization."""
+    if isinstance(raw, bytes):
+        return raw
+    return raw.encode() if isinstance(raw, str) else struct.pack(_PACKED.get(type(data_type), "<q"), raw)
 
 
 def single_values(data_type: t.DataType, values: pa.Array) -> list[bytes | None]:
@@ -243,18 +251,9 @@ def single_values(data_type: t.DataType, values: pa.Array) -> list[bytes | None]
         data_type: their type, for which `has_single_values` is true.
         values: an array of ``arrow_type`` of that type.
     """
-    if isinstance(data_type, t.DecimalType):
-        raw = raw_values(data_type, values)
-        return [None if v is None else _min_bytes(v) for v in raw]  # type: ignore[arg-type]
-    if (cast := _numbers(data_type, values)) is None:
-        if isinstance(data_type, t.BooleanType):
-            return [None if v is None else bytes([v]) for v in values.to_pylist()]
-        as_bytes: list[bytes | None] = values.cast(pa.binary()).to_pylist()
-        return as_bytes
-    numbers = pc.fill_null(cast, 0).to_numpy(zero_copy_only=False)
-    data, width = np.ascontiguousarray(numbers.astype(numbers.dtype.newbyteorder("<"))).tobytes(), numbers.itemsize
-    valid = cast.is_valid().to_pylist()
-    return [data[i * width : (i + 1) * width] if is_valid else None for i, is_valid in enumerate(valid)]
+    encoded = (None if v is None else single_value(data_type, v) for v in raw_values(data_type, values))
+    is_decimal = isinstance(data_type, t.DecimalType)
+    return [_min_bytes(v) if is_decimal and v is not None else v for v in encoded]
 
 
 def _min_bytes(value: bytes) -> bytes:

@@ -142,9 +142,7 @@ def describe_manifest(
         schema_id: the table's current schema; used if there are no entries.
     """
     added = pc.sum(pc.equal(table["kind"], FileKind.ADD)).as_py() or 0
-    bounds = {
-        f"{end}_{name}": bound for name in ("bucket", "level") for end, bound in pc.min_max(table[name]).as_py().items()
-    }
+    buckets, levels = (pc.min_max(table[name]).as_py() for name in ("bucket", "level"))
     min_row_id = max_row_id = None
     if len(table) and not table["first_row_id"].null_count:
         min_row_id = pc.min(table["first_row_id"]).as_py()
@@ -156,7 +154,10 @@ def describe_manifest(
         num_deleted_files=len(table) - added,
         partition_stats=partition_stats,
         schema_id=pc.max(table["schema_id"]).as_py() if len(table) else schema_id,
-        **bounds,
+        min_bucket=buckets["min"],
+        max_bucket=buckets["max"],
+        min_level=levels["min"],
+        max_level=levels["max"],
         min_row_id=min_row_id,
         max_row_id=max_row_id,
     )
@@ -315,17 +316,14 @@ def _are_distinct(names: pa.ChunkedArray) -> bool:
 def _file_numbers(table: pa.Table) -> npt.NDArray[np.int64]:
     """A number per entry; equal for entries of the same file."""
     numbers: npt.NDArray[np.int64] = np.zeros(len(table), np.int64)
-    for column in (*(table[name] for name in _IDENTITY), *_lists_as_scalars(table["extra_files"])):
+    lists = table["extra_files"]
+    # Lists of names are equal exactly if their lengths and the joined names are.
+    for column in (*(table[name] for name in _IDENTITY), pc.list_value_length(lists), pc.binary_join(lists, "\0")):
         codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
         top = int(codes.max(initial=0))
         if top:
             numbers = np.unique(numbers * (top + 1) + codes, return_inverse=True)[1].astype(np.int64)
     return numbers
-
-
-def _lists_as_scalars(lists: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Two columns that are both equal in two rows exactly if the lists of names are."""
-    return pc.list_value_length(lists), pc.binary_join(lists, "\0")
 
 
 def _describe(table: pa.Table, index: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -54,9 +54,9 @@ class Operation(str, Enum):
     CREATE_OR_REPLACE_TABLE_AS_SELECT = "CREATE_OR_REPLACE_TABLE_AS_SELECT"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """State of a table, created by a commit (Paimon: `Snapshot`).
+    """State of a table, created by a commit (Paimon: `Snapshot`); its members are in the order of the file.
 
     ``base_manifest_list`` lists the files before the commit, ``delta_manifest_list`` its changes,
     ``changelog_manifest_list`` its changelog. Sizes are bytes, times milliseconds since the epoch.
@@ -65,25 +65,25 @@ class Snapshot:
     Fields that are None are absent from the file.
     """
 
+    version: int = SNAPSHOT_VERSION
+    uuid: str | None = None
     id: int
     schema_id: int
     base_manifest_list: str
-    delta_manifest_list: str
-    commit_user: str
-    commit_identifier: int
-    commit_kind: CommitKind
-    time_millis: int
-    total_record_count: int | None
-    delta_record_count: int | None
-    version: int = SNAPSHOT_VERSION
-    uuid: str | None = None
     base_manifest_list_size: int | None = None
+    delta_manifest_list: str
     delta_manifest_list_size: int | None = None
     changelog_manifest_list: str | None = None
     changelog_manifest_list_size: int | None = None
     index_manifest: str | None = None
+    commit_user: str
     writer_version: str | None = None
+    commit_identifier: int
+    commit_kind: CommitKind
+    time_millis: int
     log_offsets: Mapping[str, int] | None = field(default=None, hash=False)
+    total_record_count: int | None
+    delta_record_count: int | None
     changelog_record_count: int | None = None
     watermark: int | None = None
     statistics: str | None = None
@@ -104,15 +104,8 @@ class Snapshot:
 Changelog = Snapshot
 """A changelog file has the content of its expired snapshot."""
 
-_FILE_ORDER = (
-    *("version", "uuid", "id", "schema_id", "base_manifest_list", "base_manifest_list_size", "delta_manifest_list"),
-    *("delta_manifest_list_size", "changelog_manifest_list", "changelog_manifest_list_size", "index_manifest"),
-    *("commit_user", "writer_version", "commit_identifier", "commit_kind", "time_millis", "log_offsets"),
-    *("total_record_count", "delta_record_count", "changelog_record_count", "watermark", "statistics", "properties"),
-    *("next_row_id", "operation"),
-)
-_MEMBERS = {re.sub("_(.)", lambda match: match[1].upper(), name): name for name in _FILE_ORDER}
-"""The attributes by member of the JSON object, in the order of the file."""
+_MEMBERS = {re.sub("_(.)", lambda match: match[1].upper(), f.name): f.name for f in fields(Snapshot)}
+"""The attributes by member of the JSON object."""
 _REQUIRED = ("id", "schemaId", "baseManifestList", "deltaManifestList", "commitUser", "commitIdentifier", "timeMillis")
 _COUNTS = {name for name, attribute in _MEMBERS.items() if attribute.endswith(("_size", "_count", "_id", "_millis"))}
 _NUMBERS = _COUNTS | {"version", "id", "commitIdentifier", "watermark"}

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.bytes.decimals import WIDTH, from_big_endian
 from paimon_sql.format.bytes.memory import (
     WORD,
     Bytes,
@@ -129,7 +130,7 @@ def _decode(rows: _Rows, field: int, data_type: t.DataType, overflow_to_null: bo
     if kind in UNSIGNED:
         return fixed_array(words.astype(UNSIGNED[kind], copy=False), arrow_type(data_type), nulls)
     if isinstance(data_type, t.DecimalType):
-        return fixed_array(_decimals(rows, words, data_type, nulls), arrow_type(data_type), nulls)
+        return _decimals(rows, words, data_type, nulls)
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return _timestamps(rows, words, data_type, nulls, overflow_to_null)
     if isinstance(data_type, FLAT):
@@ -141,26 +142,16 @@ def _present(rows: _Rows, nulls: Mask | None) -> Mask:
     return np.ones(len(rows), np.bool_) if nulls is None else ~nulls
 
 
-def _decimals(rows: _Rows, words: Words, data_type: t.DecimalType, nulls: Mask | None) -> Longs:
-    """The low and high words of 128-bit numbers, as two columns."""
-    low = words.view(np.int64)
+def _decimals(rows: _Rows, words: Words, data_type: t.DecimalType, nulls: Mask | None) -> pa.Array:
+    kind = arrow_type(data_type)
     if data_type.precision <= COMPACT_DECIMAL:
-        return np.column_stack((low, low >> 63))
+        low = words.view(np.int64)
+        return fixed_array(np.column_stack((low, low >> 63)), kind, nulls)
     starts, sizes = rows.stretches(words, _present(rows, nulls))
-    if (sizes > 16).any():
+    if (sizes > WIDTH).any():
         raise InvalidInputError(f"A BinaryRow holds a {data_type.sql()} of more than 16 bytes: the row is corrupt.")
-    # The number has 1 to 16 bytes, big-endian: read 16 bytes, then shift the bytes after it out to the right.
-    high = rows.words(starts).byteswap().view(np.int64)
-    low_word = rows.words(starts + 8).byteswap()
-    shift = (16 - sizes) * 8
-    far = shift >= 64
-    near = np.where(far, 0, shift)
-    # A shift by 64 is undefined, so the bits from the high word are shifted in two steps.
-    over = (high.view(np.uint64) << (63 - near).astype(np.uint64)) << np.uint64(1)
-    low = np.where(
-        far, high >> np.where(far, shift - 64, 0), ((low_word >> near.astype(np.uint64)) | over).view(np.int64)
-    )
-    return np.column_stack((np.where(sizes == 0, 0, low), np.where(sizes == 0, 0, high >> np.where(far, 63, near))))
+    buffers = [validity_buffer(nulls), from_big_endian(rows.memory, starts, sizes)]
+    return pa.Array.from_buffers(kind, len(rows), buffers)
 
 
 def _timestamps(

@@ -23,6 +23,8 @@ LEVEL = DataField(_MAX_ID - 3, "_LEVEL", IntType(False))
 BUCKET = DataField(_MAX_ID, "_BUCKET", IntType(False))
 """The bucket that an assigner chose for a row; in memory only, never stored."""
 ROW_ID = DataField(_MAX_ID - 5, "_ROW_ID", BigIntType(False))
+RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
+"""The names of columns that Paimon adds."""
 
 TRACKED = tuple(replace(f, type=f.type.as_nullable()) for f in (ROW_ID, SEQUENCE_NUMBER))
 """The last columns of a data file with row tracking if its rows were moved: the row id, and the snapshot that changed

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import ClassVar, NotRequired, TypeAlias, TypedDict, TypeVar
+from typing import ClassVar, NotRequired, TypeAlias, TypedDict, TypeVar, cast
 
 from paimon_sql.errors import InvalidSchemaError
 
@@ -243,14 +243,18 @@ class LocalZonedTimestampType(_PrecisionType):
 
 @dataclass(frozen=True, slots=True)
 class _NestedType(DataType):
-    """A type made of other types; its JSON form is an object."""
+    """A type made of other types; its JSON form is an object with the same members."""
 
     def to_json(self) -> NestedJson:
         head = self.root if self.nullable else f"{self.root} NOT NULL"
-        return {"type": head, **self._json_body()}
+        members = {member.name: _member_json(getattr(self, member.name)) for member in fields(self)[1:]}
+        return cast("NestedJson", {"type": head, **members})
 
-    def _json_body(self) -> NestedJson:
-        return {}
+
+def _member_json(member: object) -> object:
+    if isinstance(member, tuple):
+        return [inner.to_json() for inner in member]
+    return member.to_json() if isinstance(member, DataType) else member
 
 
 _INT, _FLOAT = IntType(), FloatType()
@@ -267,9 +271,6 @@ class _ElementType(_NestedType):
 
     def _name(self) -> str:
         return f"{self.root}<{self.element.sql()}>"
-
-    def _json_body(self) -> NestedJson:
-        return {"element": self.element.to_json()}
 
 
 class ArrayType(_ElementType):
@@ -288,9 +289,6 @@ class VectorType(_ElementType):
 
     def _name(self) -> str:
         return f"VECTOR<{self.element.sql()}, {self.length}>"
-
-    def _json_body(self) -> NestedJson:
-        return {"element": self.element.to_json(), "length": self.length}
 
 
 class MultisetType(_ElementType):
@@ -312,9 +310,6 @@ class MapType(_NestedType):
 
     def _name(self) -> str:
         return f"MAP<{self.key.sql()}, {self.value.sql()}>"
-
-    def _json_body(self) -> NestedJson:
-        return {"key": self.key.to_json(), "value": self.value.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,9 +373,6 @@ class RowType(_NestedType):
 
     def _name(self) -> str:
         return f"ROW<{', '.join(f.sql() for f in self.fields)}>"
-
-    def _json_body(self) -> NestedJson:
-        return {"fields": [f.to_json() for f in self.fields]}
 
 
 INTEGERS = (TinyIntType, SmallIntType, IntType, BigIntType)
@@ -455,20 +447,21 @@ def parse_type(json: TypeJson) -> DataType:
     head = str(json.get("type", ""))
     nullable = "NOT NULL" not in head
     kind = head.split(" ", 1)[0]
+    if kind not in _NESTED:
+        raise InvalidSchemaError(f"Unknown data type '{head}'.")
     try:
-        if kind == "ARRAY":
-            return ArrayType(nullable, parse_type(json["element"]))
-        if kind == "VECTOR":
-            return VectorType(nullable, parse_type(json["element"]), int(json["length"]))
-        if kind == "MULTISET":
-            return MultisetType(nullable, parse_type(json["element"]))
-        if kind == "MAP":
-            return MapType(nullable, parse_type(json["key"]), parse_type(json["value"]))
-        if kind == "ROW":
-            return RowType(nullable, tuple(parse_field(f) for f in json["fields"]))
+        return _NESTED[kind](nullable, json)
     except KeyError as missing:
         raise InvalidSchemaError(f"A {kind} type lacks its {missing}.") from None
-    raise InvalidSchemaError(f"Unknown data type '{head}'.")
+
+
+_NESTED: dict[str, Callable[[bool, NestedJson], DataType]] = {
+    "ARRAY": lambda nullable, json: ArrayType(nullable, parse_type(json["element"])),
+    "VECTOR": lambda nullable, json: VectorType(nullable, parse_type(json["element"]), int(json["length"])),
+    "MULTISET": lambda nullable, json: MultisetType(nullable, parse_type(json["element"])),
+    "MAP": lambda nullable, json: MapType(nullable, parse_type(json["key"]), parse_type(json["value"])),
+    "ROW": lambda nullable, json: RowType(nullable, tuple(map(parse_field, json["fields"]))),
+}
 
 
 def parse_field(json: FieldJson) -> DataField:

@@ -24,7 +24,7 @@ from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, RESERVED_NAMES
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType
 _TEMPORAL = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimestampType
@@ -245,9 +245,6 @@ def _null_count_columns(null_counts: Sequence[Sequence[int | None] | None] | pa.
     return [lists.values.take(pa.array(np.where(known, offsets + i, 0), mask=~known)) for i in range(width)]
 
 
-_SYSTEM_NAMES = frozenset({SEQUENCE_NUMBER.name, VALUE_KIND.name, LEVEL.name, ROW_ID.name, "rowkind"})
-
-
 FULL = StatsMode(StoredStats.BOUNDS)
 """Null counts and complete bounds, as for partitions in manifests."""
 KEY_MODE = StatsMode(StoredStats.BOUNDS, 128)
@@ -282,7 +279,7 @@ def column_modes(
     for name in names:
         if (own := read.get(data_file.FIELD_STATS_MODE, name)) is not None:
             modes.append(own)
-        elif name.startswith(KEY_PREFIX) or name in _SYSTEM_NAMES or name in key_names:
+        elif name.startswith(KEY_PREFIX) or name in RESERVED_NAMES or name in key_names:
             modes.append(KEY_MODE)
             continue
         else:

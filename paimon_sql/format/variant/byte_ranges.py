@@ -36,12 +36,21 @@ def binary_of(data: Bytes, starts: Longs, lengths: Longs, present: Mask | None =
     # Together with the gaps between them they are one array, from which Arrow copies faster than by the byte.
     bounds = np.empty(2 * len(chosen), np.int64)
     bounds[0::2], bounds[1::2] = first, last
-    if bounds[-1] > np.iinfo(np.int32).max:
-        raise ValueError("the variants of a batch take more than 2 GiB")
-    covering = binary_array(data, bounds)
+    covering = small_array(data, bounds)
     indexes = np.zeros(len(starts), np.int64)
     indexes[chosen] = np.arange(0, len(bounds), 2)
     return covering.take(pa.array(indexes, mask=None if present is None else ~present))
+
+
+def small_array(data: Bytes, bounds: Longs, present: Mask | None = None) -> pa.Array:
+    """A binary array by the offsets of its values, which is null where ``present`` is False.
+
+    Raises:
+        ValueError: it is larger than Arrow's small arrays can be.
+    """
+    if bounds[-1] > np.iinfo(np.int32).max:
+        raise ValueError("the variants of a batch take more than 2 GiB")
+    return binary_array(data, bounds, None if present is None else ~present)
 
 
 def check_inside(data: Bytes, starts: Longs, lengths: Longs) -> None:

@@ -6,14 +6,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_array, offsets_of
-from paimon_sql.format.variant.byte_ranges import ordinals, put_unsigned, stretches_of, validity, width_of
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, offsets_of
+from paimon_sql.format.variant.byte_ranges import ordinals, put_unsigned, small_array, stretches_of, validity, width_of
 from paimon_sql.format.variant.scalars import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
 from paimon_sql.format.variant.values import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
 _EMPTY = pa.scalar(b"", pa.binary())
 _MAX_SMALL = 255
-_UUID_WIDTH = 16
+_FIXED = {
+    pa.float32(): Primitive.FLOAT,
+    pa.float64(): Primitive.DOUBLE,
+    pa.date32(): Primitive.DATE,
+    pa.time64("us"): Primitive.TIME,
+    pa.timestamp("us"): Primitive.TIMESTAMP_NTZ,
+    pa.timestamp("us", "UTC"): Primitive.TIMESTAMP,
+    pa.timestamp("ns"): Primitive.TIMESTAMP_NTZ_NANOS,
+    pa.timestamp("ns", "UTC"): Primitive.TIMESTAMP_NANOS,
+    pa.binary(16): Primitive.UUID,
+}
 _DIGITS = {Primitive.DECIMAL4: 9, Primitive.DECIMAL8: 18, Primitive.DECIMAL16: 38}
 
 
@@ -40,29 +50,14 @@ def encoded(column: pa.Array) -> pa.Array:
         content = column.cast(pa.binary())
         _, _, lengths = stretches_of(content)
         return pc.binary_join_element_wise(_long_heads(content, Primitive.BINARY, lengths), content, _EMPTY)
-    primitive, layout = _fixed(kind)
-    width = np.dtype(layout).itemsize
+    with_zone = pa.types.is_timestamp(kind) and kind.tz
+    primitive = _FIXED.get(pa.timestamp(kind.unit, "UTC") if with_zone else kind)
+    if primitive is None:
+        raise ValueError(f"a variant cannot hold values of the type {kind}")
+    width = kind.bit_width // 8
     plain = pa.Array.from_buffers(pa.binary(width), len(column), column.buffers(), column.null_count, column.offset)
     payload = np.frombuffer(plain.buffers()[1], np.uint8).reshape(-1, width)[plain.offset : plain.offset + len(plain)]
     return _joined(column, np.full(len(column), primitive.head, np.uint8), payload, np.full(len(column), width))
-
-
-def _fixed(kind: pa.DataType) -> tuple[Primitive, str]:
-    if pa.types.is_float32(kind):
-        return Primitive.FLOAT, "<f4"
-    if pa.types.is_float64(kind):
-        return Primitive.DOUBLE, "<f8"
-    if pa.types.is_date32(kind):
-        return Primitive.DATE, "<i4"
-    if pa.types.is_time64(kind) and kind.unit == "us":
-        return Primitive.TIME, "<i8"
-    if pa.types.is_timestamp(kind) and kind.unit == "us":
-        return Primitive.TIMESTAMP if kind.tz else Primitive.TIMESTAMP_NTZ, "<i8"
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return Primitive.TIMESTAMP_NANOS if kind.tz else Primitive.TIMESTAMP_NTZ_NANOS, "<i8"
-    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _UUID_WIDTH:
-        return Primitive.UUID, f"V{_UUID_WIDTH}"
-    raise ValueError(f"a variant cannot hold values of the type {kind}")
 
 
 def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa.Array:
@@ -71,7 +66,7 @@ def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa
     table = np.concatenate([heads[:, None], payload], axis=1)
     lengths = np.where(present, widths + 1, 0)
     used = np.arange(table.shape[1]) < lengths[:, None]
-    return _binary(offsets_of(lengths), table[used], present)
+    return small_array(table[used], offsets_of(lengths), present)
 
 
 def _booleans(column: pa.Array) -> pa.Array:
@@ -161,15 +156,9 @@ def packed(counts: Longs, inside: pa.Array, present: Mask, ids: Longs | None = N
     widths = offset_width[owners]
     put_unsigned(out, offsets_at[owners] + which * widths, starts - before[owners], widths)
     put_unsigned(out, (offsets_at + counts * offset_width)[here], content[here], offset_width[here])
-    heads = _binary(offsets, out, present)
-    contents = _binary(np.append(before, bounds[-1]), data)
+    heads = small_array(out, offsets, present)
+    contents = small_array(data, np.append(before, bounds[-1]))
     return pc.binary_join_element_wise(heads, contents, _EMPTY)
-
-
-def _binary(bounds: Longs, data: Bytes, present: Mask | None = None) -> pa.Array:
-    if bounds[-1] > np.iinfo(np.int32).max:
-        raise ValueError("the variants of a batch take more than 2 GiB")
-    return binary_array(data, bounds, None if present is None else ~present)
 
 
 def _maxima(numbers: Longs, counts: Longs) -> Longs:

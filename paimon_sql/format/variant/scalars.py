@@ -101,7 +101,7 @@ def _decimals(values: Values, data_type: t.DataType) -> pa.Array:
         numbers[is_decimal] = decimals
     converted, exact = rescaled(numbers, scales, data_type.scale, 10**data_type.precision - 1)
     fits = exact & (is_integer | is_decimal)
-    return decimal_array(np.where(fits, converted, 0), arrow_type(data_type), fits)
+    return fixed_array(to_sixteen_bytes(np.where(fits, converted, 0)), arrow_type(data_type), ~fits)
 
 
 def _strings(values: Values, data_type: t.DataType) -> pa.Array:
@@ -214,11 +214,6 @@ def rescaled(numbers: Integers, scales: Longs, scale: int, maximum: int) -> tupl
             results[here] = quotient
             fits[here] = (quotient * factor == some) & (quotient <= maximum) & (quotient >= -maximum)
     return results, fits.astype(np.bool_)
-
-
-def decimal_array(numbers: Integers, kind: pa.Decimal128Type, present: Mask) -> pa.Array:
-    """Convert unscaled numbers to an Arrow array."""
-    return fixed_array(to_sixteen_bytes(numbers), kind, ~present)
 
 
 def digits(numbers: Integers) -> Longs:

@@ -88,7 +88,7 @@ _DIRECTIVE = re.compile(r"\s*(__(?:BLOB|VECTOR)\w*)\s*(?:;(.*))?", re.DOTALL)
 def blobs_and_vectors(
     fields: Iterable[t.DataField], options: Mapping[str, str]
 ) -> tuple[list[t.DataField], dict[str, str]]:
-    """Return a new table's columns with the types that its options and comments set, and the resulting options.
+    """Return new columns with the types that options and comments set, and the resulting options of the table.
 
     Raises:
         InvalidSchemaError: a column's type cannot become a blob or vector, or a comment's directive is unknown.
@@ -97,11 +97,12 @@ def blobs_and_vectors(
     stored = dict(options)
     columns = []
     for field in fields:
-        field, directed = _directed(field, stored)
-        if not directed:
-            field = _optioned(field, stored)
-            if is_blob(field.type) and not any(field.name in _named(stored, option) for option in BLOB_OPTIONS):
-                _add_name(stored, row_tracking.BLOB_FIELD, field.name)
+        if match := _DIRECTIVE.fullmatch(field.description or ""):
+            columns.append(_directed(field, match, stored))
+            continue
+        field = _optioned(field, stored)
+        if is_blob(field.type) and not any(field.name in _named(stored, option) for option in BLOB_OPTIONS):
+            _add_name(stored, row_tracking.BLOB_FIELD, field.name)
         columns.append(field)
     return columns, stored
 
@@ -111,21 +112,7 @@ def is_directive(comment: str | None) -> bool:
     return _DIRECTIVE.fullmatch(comment or "") is not None
 
 
-def directed_column(field: t.DataField, options: Mapping[str, str]) -> tuple[t.DataField, dict[str, str]]:
-    """Return an added column with the type that its comment sets, and the resulting options.
-
-    Raises:
-        InvalidSchemaError: like in `blobs_and_vectors`.
-    """
-    stored = dict(options)
-    column, _ = _directed(field, stored)
-    return column, stored
-
-
-def _directed(field: t.DataField, options: dict[str, str]) -> tuple[t.DataField, bool]:
-    match = _DIRECTIVE.fullmatch(field.description or "")
-    if match is None:
-        return field, False
+def _directed(field: t.DataField, match: re.Match[str], options: dict[str, str]) -> t.DataField:
     option = _DIRECTIVES.get(match[1])
     if option is None:
         raise InvalidSchemaError(
@@ -139,7 +126,7 @@ def _directed(field: t.DataField, options: dict[str, str]) -> tuple[t.DataField,
     else:
         data_type = _blob(field, option)
     _add_name(options, option, field.name)
-    return replace(field, type=data_type, description=rest.strip() or None), True
+    return replace(field, type=data_type, description=rest.strip() or None)
 
 
 def _optioned(field: t.DataField, options: Mapping[str, str]) -> t.DataField:

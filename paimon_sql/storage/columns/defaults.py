@@ -24,7 +24,6 @@ from paimon_sql.storage.columns import literals
 from paimon_sql.storage.columns.literals import Constant, ConstantError, ConstantText
 from paimon_sql.storage.expressions.casts import cast
 
-_TEXTS = (t.CharType, t.VarCharType)
 _BARE = re.compile(r"[+-]?[\d.]+([eE][+-]?\d+)?|true|false", re.IGNORECASE)
 _CONSTRUCTOR: dict[type[t.DataType], str] = {
     t.ArrayType: "array",
@@ -88,7 +87,7 @@ def stored_default(field: t.DataField, sql: str | None) -> t.DataField:
     if isinstance(constant, literals.ConstantCall):
         text = literals.element_text(constant)
     else:
-        bare = not isinstance(field.type, _TEXTS) and _BARE.fullmatch(constant.text or "")
+        bare = not isinstance(field.type, t.TEXTS) and _BARE.fullmatch(constant.text or "")
         text = constant.text if constant.text is None or bare else f"'{constant.text}'"
     stored = replace(field, default=text)
     default_scalar(stored)
@@ -130,7 +129,7 @@ def _filled(column: pa.Array, value: pa.Scalar, is_insert: npt.NDArray[np.bool_]
 
 
 def _without_quotes(text: str, data_type: t.DataType) -> str:
-    is_text = isinstance(data_type, _TEXTS)
+    is_text = isinstance(data_type, t.TEXTS)
     bare = text if is_text else text.strip()
     return bare[1:-1] if len(bare) > 1 and bare[0] == bare[-1] == "'" else bare
 
@@ -171,10 +170,9 @@ def _column(parts: Sequence[Constant], data_type: t.DataType) -> pa.Array:
 
 
 def _check_length(text: str, data_type: t.DataType) -> None:
-    if not isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType):
-        return
-    is_text = isinstance(data_type, _TEXTS)
-    if len(text if is_text else text.encode()) > data_type.length:
+    if (isinstance(data_type, t.TEXTS) and len(text) > data_type.length) or (
+        isinstance(data_type, t.BYTES) and len(text.encode()) > data_type.length
+    ):
         raise InvalidInputError(f"'{text}' is too long.")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import RawIOBase
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TailSink(RawIOBase):
-    """Forwards bytes to ``stream`` until `hold`; later ones are buffered until `release`."""
+    """Forwards bytes to ``stream``, apart from those that are written while `rewriting`."""
 
     def __init__(self, stream: pa.NativeFile) -> None:
         self._stream = stream
@@ -35,12 +36,10 @@ class TailSink(RawIOBase):
     def tell(self) -> int:
         return self._position
 
-    def hold(self) -> None:
-        """Buffer subsequent writes."""
+    @contextmanager
+    def rewriting(self, change: Callable[[bytes], bytes]) -> Iterator[None]:
+        """Buffer the bytes that are written inside, and write them at the end, changed by ``change``."""
         self._buffer = bytearray()
-
-    def release(self, change: Callable[[bytes], bytes]) -> None:
-        """Write the buffered bytes, changed by ``change``."""
-        if self._buffer is not None:
-            self._stream.write(change(bytes(self._buffer)))
-            self._buffer = None
+        yield
+        self._stream.write(change(bytes(self._buffer)))
+        self._buffer = None

@@ -6,13 +6,8 @@ import logging
 
 from paimon_sql.storage.file_io.paths import is_under, parent_of
 from paimon_sql.storage.iceberg.publish import publish
-from paimon_sql.storage.iceberg.store import (
-    MetadataStore,
-    database_folder,
-    is_published,
-    metadata_folder,
-    registration_of,
-)
+from paimon_sql.storage.iceberg.registration import registration_of
+from paimon_sql.storage.iceberg.store import MetadataStore, database_folder, is_published, metadata_folder
 from paimon_sql.storage.table.table import Table
 
 __all__ = ["is_published", "metadata_folder", "publish", "publish_quietly", "withdraw_quietly"]

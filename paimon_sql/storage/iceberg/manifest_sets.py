@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,7 @@ from paimon_sql.format.iceberg.manifests import (
     Status,
     is_live,
 )
-from paimon_sql.format.iceberg.schemas import RawValue
+from paimon_sql.format.iceberg.schemas import RawValue, single_value
 from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
 from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
@@ -90,17 +90,15 @@ class ManifestWriter:
     @property
     def target_size(self) -> int:
         """The target size of a manifest in bytes."""
-        size: int = self.table.options.get(MANIFEST_TARGET_FILE_SIZE)
-        return size
+        return self.table.options.get(MANIFEST_TARGET_FILE_SIZE)
 
     def _write(self, data: bytes, entries: Sequence[Entry], content: Content, snapshot_id: int) -> ManifestFile:
         path = self.store.write_manifest(data)
         self.made.append(path)
-        counts = {status: [0, 0] for status in Status}
+        files, rows = Counter[int](), Counter[int]()
         for entry in entries:
-            count = counts[Status(entry["status"])]
-            count[0] += 1
-            count[1] += entry["data_file"]["record_count"]
+            files[entry["status"]] += 1
+            rows[entry["status"]] += entry["data_file"]["record_count"]
         return ManifestFile(
             manifest_path=path,
             manifest_length=len(data),
@@ -109,12 +107,12 @@ class ManifestWriter:
             sequence_number=snapshot_id,
             min_sequence_number=min(e["sequence_number"] or snapshot_id for e in entries),
             added_snapshot_id=snapshot_id,
-            added_files_count=counts[Status.ADDED][0],
-            existing_files_count=counts[Status.EXISTING][0],
-            deleted_files_count=counts[Status.DELETED][0],
-            added_rows_count=counts[Status.ADDED][1],
-            existing_rows_count=counts[Status.EXISTING][1],
-            deleted_rows_count=counts[Status.DELETED][1],
+            added_files_count=files[Status.ADDED],
+            existing_files_count=files[Status.EXISTING],
+            deleted_files_count=files[Status.DELETED],
+            added_rows_count=rows[Status.ADDED],
+            existing_rows_count=rows[Status.EXISTING],
+            deleted_rows_count=rows[Status.DELETED],
             partitions=_summaries(self.form.columns, [e["data_file"]["partition"] for e in entries]),
         )
 
@@ -129,7 +127,7 @@ def _summaries(
         order = _order(column.type)
         low, high = (extreme(present, key=order) if present else None for extreme in (min, max))
         nan = isinstance(column.type, t.FloatType | t.DoubleType) and any(v != v for v in values if v is not None)
-        bounds = (None if v is None else _single_value(column.type, v) for v in (low, high))
+        bounds = (None if v is None else single_value(column.type, v) for v in (low, high))
         found.append(PartitionSummary(None in values, nan, *bounds))
     return tuple(found)
 
@@ -140,22 +138,6 @@ def _order(data_type: t.DataType) -> Callable[[Any], int | float | bytes]:
     if isinstance(data_type, t.CharType | t.VarCharType):
         return lambda value: value.encode()
     return lambda value: value
-
-
-_PACKED: dict[type[t.DataType], str] = {
-    **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.DateType), "<i"),
-    t.BooleanType: "<?",
-    t.FloatType: "<f",
-    t.DoubleType: "<d",
-}
-"""The single-value serialization of Iceberg's numbers; all others have eight bytes."""
-
-
-def _single_value(data_type: t.DataType, raw: RawValue) -> bytes:
-    """Convert a raw partition value to Iceberg's single-value serialization."""
-    if isinstance(raw, bytes):
-        return raw
-    return raw.encode() if isinstance(raw, str) else struct.pack(_PACKED.get(type(data_type), "<q"), raw)
 
 
 @dataclass

@@ -44,13 +44,8 @@ from paimon_sql.storage.iceberg.manifest_sets import (
     paths_of,
     take_out,
 )
-from paimon_sql.storage.iceberg.store import (
-    RETIRE_PENDING,
-    MetadataStore,
-    is_published,
-    metadata_folder,
-    registration_of,
-)
+from paimon_sql.storage.iceberg.registration import registration_of
+from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore, is_published, metadata_folder
 from paimon_sql.storage.metadata.refs.tags import NamedTag
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.index_files import index_entries
@@ -163,8 +158,7 @@ class Publication:
 
     @cached_property
     def format_version(self) -> int:
-        version: int = self.table.options.get(iceberg_options.METADATA_ICEBERG_FORMAT_VERSION)
-        return version
+        return self.table.options.get(iceberg_options.METADATA_ICEBERG_FORMAT_VERSION)
 
     @cached_property
     def schema(self) -> TableSchema:
@@ -244,7 +238,8 @@ class Publication:
     def _build(self, base: _State | None) -> TableMetadata:
         """Build the metadata of the newest snapshot."""
         self._check_schemas()
-        steps, before = [], list[IcebergSnapshot]()
+        steps: list[_State] = []
+        before: list[IcebergSnapshot] = []
         if base is not None and self.newest is not None:
             with suppress(DivergedError, CorruptFileError, MissingFileError):
                 steps = self._steps(base)
@@ -311,7 +306,7 @@ class Publication:
             operation = "replace" if commit.commit_kind is CommitKind.COMPACT else "overwrite"
         size = before.snapshot.total("files-size")  # missing in those of older versions of Java's connector
         total_size = {} if size is None else {"total-files-size": str(size + _sum(new, "file_size") - removal.size)}
-        summary = _summary(operation, new, (len(removal.names), removal.rows, removal.size), seen) | total_size
+        summary = _summary(operation, new, removal, seen) | total_size
         state = self._state(commit, [*manifests, *deletes], before.next_row_id, before.snapshot.id, summary)
         self._check_total(state, commit)
         return state
@@ -351,7 +346,9 @@ class Publication:
         files = self.visibility.seen(live_files(self.table, commit).entries)
         entries = data_entries(self.table, files, commit.id, self._located)
         manifests = self.writer.write(entries, Content.DATA, commit.id)
-        summary = _summary("append", files, (0, 0, 0), files) | {"total-files-size": str(_sum(files, "file_size"))}
+        summary = _summary("append", files, Removal(set(), []), files) | {
+            "total-files-size": str(_sum(files, "file_size"))
+        }
         first_row_id = 0 if self.newest is None else self.newest.next_row_id or 0
         return self._state(commit, [*manifests, *self._deletions(commit, set())], first_row_id, None, summary)
 
@@ -496,14 +493,15 @@ def _sum(files: pa.Table, column: str) -> int:
     return int(pc.sum(files[column]).as_py() or 0)
 
 
-_COUNTS = (
-    *("added-data-files", "added-records", "added-files-size"),
-    *("deleted-data-files", "deleted-records", "removed-files-size"),
-)
-
-
-def _summary(operation: str, added: pa.Table, deleted: tuple[int, int, int], changed: pa.Table) -> dict[str, str]:
-    """The summary of a commit that adds files, and deletes a number of files, rows and bytes."""
-    numbers = (len(added), _sum(added, "row_count"), _sum(added, "file_size"), *deleted)
-    counts = {name: str(number) for name, number in zip(_COUNTS, numbers, strict=True)}
-    return {"operation": operation, **counts, "changed-partition-count": str(len(pc.unique(changed["partition"])))}
+def _summary(operation: str, added: pa.Table, deleted: Removal, changed: pa.Table) -> dict[str, str]:
+    """The summary of a commit that adds and deletes files."""
+    return {
+        "operation": operation,
+        "added-data-files": str(len(added)),
+        "added-records": str(_sum(added, "row_count")),
+        "added-files-size": str(_sum(added, "file_size")),
+        "deleted-data-files": str(len(deleted.names)),
+        "deleted-records": str(deleted.rows),
+        "removed-files-size": str(deleted.size),
+        "changed-partition-count": str(len(pc.unique(changed["partition"]))),
+    }

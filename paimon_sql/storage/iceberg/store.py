@@ -1,14 +1,10 @@
-"""The directory of a table's Iceberg metadata: its location, versions of table metadata, a version hint, manifests.
-
-Catalogs of Iceberg register its newest version. Those that are servers are implemented in the package ``catalog``,
-which adds them to `REGISTRATIONS`.
-"""
+"""The directory of a table's Iceberg metadata: its location, versions of table metadata, a version hint, manifests."""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 
 from paimon_sql.errors import CorruptFileError, InvalidOptionError, MissingFileError, UnsupportedError
@@ -18,7 +14,6 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.options.table.iceberg import (
     CATALOG_LOCATION,
     DISABLED,
-    HADOOP_CATALOG,
     METADATA_ICEBERG_STORAGE,
     METADATA_ICEBERG_STORAGE_LOCATION,
     TABLE_LOCATION,
@@ -173,40 +168,3 @@ def database_folder(table: Table) -> str:
 def metadata_folder(table: Table) -> str:
     """Return the directory of the table's Iceberg metadata."""
     return f"{database_folder(table)}/{name_of(table.path)}/metadata"
-
-
-class Registration:
-    """Registers a table's Iceberg metadata in a catalog; this one in none, where readers find it by its directory."""
-
-    def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
-        """Set the metadata location of the table in the catalog, unless it is set already.
-
-        Args:
-            store: the metadata directory.
-            metadata: the current version.
-
-        Raises:
-            PaimonError: the catalog does not respond, or rejects it.
-        """
-
-    def withdraw(self) -> None:
-        """Remove the table from the catalog, as it is dropped or renamed."""
-
-
-REGISTRATIONS: dict[str, Callable[[Table], Registration]] = {
-    TABLE_LOCATION: lambda table: Registration(),
-    HADOOP_CATALOG: lambda table: Registration(),
-}
-"""Factories of a table's registration, by ``metadata.iceberg.storage``."""
-
-
-def registration_of(table: Table) -> Registration:
-    """Return the registration for the table's options."""
-    storage = table.options.get(METADATA_ICEBERG_STORAGE)
-    make = REGISTRATIONS.get(storage)
-    if make is None:
-        raise UnsupportedError(
-            f"{table.name}: '{METADATA_ICEBERG_STORAGE.key}' = '{storage}' needs a table of a catalog.",
-            remedy="Open the table by its name in a catalog, not by its path.",
-        )
-    return make(table)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -36,7 +35,6 @@ INDEX_BLOCK_SIZE = option.memory_size(
 
 _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
-_PAIR = struct.Struct(">ii")
 
 
 class _Builder(ColumnBuilder):
@@ -116,14 +114,6 @@ def _key_size(entry: Bytes, keys: KeyType) -> int:
     return _INT.size + int.from_bytes(entry[: _INT.size].tobytes(), "big") if keys.is_bytes else keys.stored.itemsize
 
 
-@dataclass(frozen=True, slots=True)
-class _Location:
-    """Location of a value's bitmap; version 1 does not store its length."""
-
-    offset: int
-    length: int = -1
-
-
 class _Reader(RowsReader):
     def __init__(self, data: bytes, data_type: t.DataType) -> None:
         super().__init__(data_type)
@@ -140,14 +130,14 @@ class _Reader(RowsReader):
         rows, values, has_nulls = _HEAD.unpack_from(self._data, 1)
         check_count(rows, MAX_FILE_ROWS, "rows")
         at = 1 + _HEAD.size
-        self._rows: int = rows
-        self._null: _Location | None = None
+        self._rows = rows
+        self._null: int | None = None
         if has_nulls:
-            self._null = _Location(*(_PAIR if self._version > 1 else _INT).unpack_from(self._data, at))
+            (self._null,) = _INT.unpack_from(self._data, at)
             at += _INT.size * self._version
         if self._version == 1:
             found, self._body = self._entries(at, values, 1)
-            self._locations = {key: _Location(*numbers) for key, numbers in found}
+            self._offsets = {key: offset for key, (offset,) in found}
             return
         (blocks,) = _INT.unpack_from(self._data, at)
         listed, at = self._entries(at + _INT.size, blocks, 1)
@@ -177,23 +167,24 @@ class _Reader(RowsReader):
     def equal(self, key: Key) -> BitMap:
         return self._bitmap(self._find(key))
 
-    def _find(self, key: Key) -> _Location | None:
+    def _find(self, key: Key) -> int | None:
+        """The offset of a value's bitmap; its length, which version 1 does not store, is not needed."""
         if self._version == 1:
-            return self._locations.get(key)
+            return self._offsets.get(key)
         block = bisect_right(self._firsts, key) - 1
         if block < 0:
             return None
         at = self._blocks[block]
         (count,) = _INT.unpack_from(self._data, at)
         found, _ = self._entries(at + _INT.size, count, 2)
-        return next((_Location(*numbers) for known, numbers in found if known == key), None)
+        return next((offset for known, (offset, _) in found if known == key), None)
 
-    def _bitmap(self, location: _Location | None) -> BitMap:
-        if location is None:
+    def _bitmap(self, offset: int | None) -> BitMap:
+        if offset is None:
             return BitMap()
-        if location.offset < 0:
-            return BitMap([-1 - location.offset])
-        start = self._body + location.offset
+        if offset < 0:
+            return BitMap([-1 - offset])
+        start = self._body + offset
         check_range(start, 0, len(self._data), "a bitmap of an index")
         return read_bitmap(self._data[start : start + max_bitmap_bytes(self._rows)])
 
@@ -214,6 +205,6 @@ class Bitmap(FileIndexKind):
     reader = staticmethod(_Reader)
 
     def check(self, settings: TableOptions) -> str | None:
-        if settings.get(INDEX_BLOCK_SIZE) < _INT.size + 8 + _PAIR.size:
+        if settings.get(INDEX_BLOCK_SIZE) < 3 * _INT.size + 8:
             return "is too small to hold a value"
         return None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
+from paimon_sql.format.bytes.memory import binary_buffers
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader
 from paimon_sql.format.file_index.keys import KeyType
 from paimon_sql.format.options.values import TableOptions, option
@@ -116,9 +117,8 @@ def hash_numbers(numbers: npt.NDArray[np.int64]) -> Hashes:
 
 def hash_bytes(values: pa.Array) -> Hashes:
     """XXH64 with seed 0 of strings or bytes, none of them null."""
-    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
-    data = np.frombuffer(values.buffers()[2] or b"", np.uint8)
-    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets)
+    data, offsets = binary_buffers(values)
+    starts, lengths = offsets[:-1], np.diff(offsets)
     hashes = np.empty(len(values), np.uint64)
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)

@@ -19,7 +19,6 @@ from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.bytes.row_bitmaps import (
     MAX_SLICES,
     BitSlices,
-    all_rows,
     encode_bitmap,
     encode_slices,
     max_bitmap_bytes,
@@ -85,9 +84,6 @@ class _Reader(RowsReader):
 
     def not_nulls(self) -> BitMap:
         return self._positive.rows | self._negative.rows
-
-    def nulls(self) -> BitMap:
-        return all_rows(self._rows) - self.not_nulls()
 
 
 def _read(data: bytes, at: int, rows: int) -> tuple[BitSlices, int]:

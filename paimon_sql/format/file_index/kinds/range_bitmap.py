@@ -23,20 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
-from paimon_sql.format.bytes.row_bitmaps import (
-    MAX_SLICES,
-    BitSlices,
-    all_rows,
-    encode_bitmap,
-    encode_slices,
-    read_bitmap,
-)
+from paimon_sql.format.bytes.memory import Longs, offsets_of
+from paimon_sql.format.bytes.row_bitmaps import MAX_SLICES, BitSlices, encode_bitmap, encode_slices, read_bitmap
 from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
 from paimon_sql.format.options.values import TableOptions, option
@@ -69,7 +62,7 @@ class _Builder(ColumnBuilder):
         words = _EncodedKeys.of(self.keys, column.distinct)
         head = _HEAD.pack(_VERSION, column.rows, len(words))
         if len(words):
-            head += words.key(0) + words.key(len(words) - 1)
+            head += words.some(0, 1) + words.some(len(words) - 1, len(words))
         dictionary = _dictionary(words, self._chunk)
         head += _INT.pack(len(dictionary))
         width = max(1, (len(words) - 1).bit_length()) if len(words) else _EMPTY_SLICES
@@ -79,34 +72,30 @@ class _Builder(ColumnBuilder):
 
 @dataclass(frozen=True)
 class _EncodedKeys:
-    """Encoded keys, concatenated; ``ends`` are the end offsets, ``size`` is None if it varies."""
+    """Encoded keys, concatenated, with their offsets and the final end; ``size`` is None if it varies."""
 
     data: bytes
-    ends: npt.NDArray[np.int64]
+    offsets: Longs
     size: int | None
 
     @classmethod
-    def of(cls, keys: KeyType, distinct: npt.NDArray[np.int64] | pa.Array) -> _EncodedKeys:
+    def of(cls, keys: KeyType, distinct: Longs | pa.Array) -> _EncodedKeys:
         if isinstance(distinct, np.ndarray):
             size = keys.stored.itemsize
-            return cls(keys.encode(distinct).tobytes(), np.arange(1, len(distinct) + 1) * size, size)
+            return cls(keys.encode(distinct).tobytes(), np.arange(len(distinct) + 1) * size, size)
         words = with_length(distinct)
-        return cls(b"".join(words.to_pylist()), np.cumsum(pc.binary_length(words).to_numpy(), dtype=np.int64), None)
+        return cls(b"".join(words.to_pylist()), offsets_of(pc.binary_length(words).to_numpy()), None)
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self.offsets) - 1
 
-    def start(self, index: int) -> int:
-        return int(self.ends[index - 1]) if index else 0
-
-    def key(self, index: int) -> bytes:
-        return self.data[self.start(index) : int(self.ends[index])]
+    def some(self, first: int, after: int) -> bytes:
+        """The keys of a range."""
+        return self.data[self.offsets[first] : self.offsets[after]]
 
     def after(self, first: int, max_bytes: int) -> int:
-        """The first key after ``first`` that, with its offset if it needs one, exceeds ``max_bytes``."""
-        last = (
-            int(np.searchsorted(self.ends, self.start(first) + max_bytes, side="right")) if first < len(self) else first
-        )
+        """The first key from ``first`` on that, with its offset if it needs one, exceeds ``max_bytes``."""
+        last = int(np.searchsorted(self.offsets[1:], self.offsets[first] + max_bytes, side="right"))
         return last if self.size is not None else min(last, first + max_bytes // _INT.size)
 
 
@@ -115,17 +104,13 @@ def _dictionary(words: _EncodedKeys, chunk_bytes: int) -> bytes:
     heads_size = bodies_size = first = 0
     while first < len(words):
         after = words.after(first + 1, chunk_bytes)
-        start = words.start(first + 1) if first + 1 < len(words) else int(words.ends[-1])
-        keys = words.data[start : words.start(after)] if after > first + 1 else b""
-        before = b""
-        if words.size is None and after > first + 1:
-            before = (words.ends[first : after - 1] - start).astype(">i4").tobytes()
-        head = bytes([_VERSION]) + words.key(first) + struct.pack(">iii", first, bodies_size, after - first - 1)
-        head += (
-            struct.pack(">ii", len(before), len(keys))
-            if words.size is None
-            else struct.pack(">ii", len(keys), words.size)
-        )
+        keys, before = words.some(first + 1, after), b""
+        lengths = (len(keys), words.size)
+        if words.size is None:
+            before = (words.offsets[first + 1 : after] - words.offsets[first + 1]).astype(">i4").tobytes()
+            lengths = (len(before), len(keys))
+        numbers = _CHUNK_HEAD.pack(first, bodies_size, after - first - 1, *lengths)
+        head = bytes([_VERSION]) + words.some(first, first + 1) + numbers
         offsets.append(_INT.pack(heads_size))
         heads.append(head)
         bodies.append(before + keys)
@@ -176,9 +161,6 @@ class _Reader(RowsReader):
 
     def not_nulls(self) -> BitMap:
         return self._slices.rows
-
-    def nulls(self) -> BitMap:
-        return all_rows(self._rows) - self._slices.rows
 
 
 class _Dictionary:

@@ -48,10 +48,10 @@ def _modes_by_level(text: str) -> dict[int, StatsMode]:
 
 stats_mode = Kind("String", StatsMode.parse, {})
 
-FILE_FORMAT = option.one_of(
-    *("parquet", "orc", "avro", "csv", "json", "text", "lance", "vortex", "mosaic", "row"),
-    registry="paimon_sql.storage.file_formats.registry:format_names",
-)("file.format", "The file format of data files.", "parquet")
+_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "lance", "vortex", "mosaic", "row")
+FILE_FORMAT = option.one_of(*_FORMATS, registry="paimon_sql.storage.file_formats.registry:format_names")(
+    "file.format", "The file format of data files.", "parquet"
+)
 FILE_FORMAT_PER_LEVEL = option.mapping(
     "file.format.per.level", "The file formats of individual levels, as in 0:avro,5:parquet.", ""
 )

@@ -199,10 +199,6 @@ def _child(columns: pa.StructArray, name: str) -> pa.Array | None:
     return None if at < 0 else columns.field(at)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
 @dataclass(frozen=True)
 class _Group:
     """The columns of a value, and the dictionary of each row; ``lacking`` collects missing keys of dictionaries."""
@@ -226,7 +222,7 @@ class _Group:
         is_typed = validity(typed) & wanted
         if pa.types.is_struct(typed.type):
             return pc.coalesce(self._objects(typed, plain, is_typed), plain)
-        if _is_list(typed.type):
+        if pa.types.is_list(typed.type) or pa.types.is_large_list(typed.type):
             return pc.coalesce(self._arrays(typed, is_typed), plain)
         return pc.coalesce(pc.if_else(pa.array(wanted), encoded(typed), pa.scalar(None, pa.binary())), plain)
 

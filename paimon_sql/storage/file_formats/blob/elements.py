@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -20,22 +21,18 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
 from paimon_sql.format.bytes.bounded import BoundsError, check_total
-from paimon_sql.format.bytes.memory import binary_array, offsets_of
+from paimon_sql.format.bytes.memory import Longs, binary_array, binary_buffers, offsets_of
 from paimon_sql.format.bytes.varints import decode_deltas, encode_deltas
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.rows.blob_reference import descriptors
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 
-_Numbers = npt.NDArray[np.int64]
 _HEADER = struct.Struct("<IBi")
 _SIZE = struct.Struct("<i")
 _VERSION = 1
 _NULL = -1
-_KEYS = (
-    *(t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DateType, t.TimeType, t.DecimalType),
-    *(t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType),
-)
+_KEYS = (t.BooleanType, *t.INTEGERS, t.DateType, t.TimeType, t.DecimalType, *t.TEXTS, *t.BYTES)
 
 
 class BlobSink(Protocol):
@@ -70,7 +67,7 @@ class BlobElement(ABC):
         )
 
     @abstractmethod
-    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+    def read(self, file: ByteRanges, starts: Longs, sizes: Longs, uri: str | None) -> pa.Array:
         """Read the values of records.
 
         Args:
@@ -93,7 +90,7 @@ _Record: TypeAlias = Callable[[BlobSink], bool]
 
 
 class _One(BlobElement):
-    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+    def read(self, file: ByteRanges, starts: Longs, sizes: Longs, uri: str | None) -> pa.Array:
         return _blobs(file, starts, sizes, uri)
 
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
@@ -108,7 +105,7 @@ def _put_one(data: memoryview, sink: BlobSink) -> bool:
 class _Array(BlobElement):
     magic = 1094861634
 
-    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+    def read(self, file: ByteRanges, starts: Longs, sizes: Longs, uri: str | None) -> pa.Array:
         counts, begin, (lengths,) = _index(file, starts, sizes, self.magic, 1)
         blobs, ends = _read_elements(file, starts + _HEADER.size, lengths, counts, uri)
         _check(ends, begin, file.path)
@@ -135,7 +132,7 @@ class _Map(BlobElement):
         self._plain = isinstance(data_type.key, t.BinaryType | t.VarBinaryType)
         self._keys = IndexKeys(data_type.key)
 
-    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+    def read(self, file: ByteRanges, starts: Longs, sizes: Longs, uri: str | None) -> pa.Array:
         counts, begin, (keys, values) = _index(file, starts, sizes, self.magic, 2)
         if (keys == _NULL).any():
             raise UnsupportedError(f"{file.path}: a map has a null among its keys, which cannot be read.")
@@ -177,34 +174,28 @@ def _put_map(keys: list[memoryview | None], blobs: list[memoryview | None], sink
     return True
 
 
-def _put_all(sink: BlobSink, blobs: list[memoryview | None]) -> _Numbers:
+def _put_all(sink: BlobSink, blobs: list[memoryview | None]) -> Longs:
     lengths = (None if b is None else sink.blob(b) for b in blobs)
     return np.array([_NULL if n is None else n for n in lengths], dtype=np.int64)
 
 
 def _views(values: pa.Array) -> Iterator[memoryview | None]:
     """Yield a view of the bytes of each value, None for null."""
-    _, offsets, data = values.buffers()
-    content = memoryview(data) if data is not None else memoryview(b"")
-    if not len(values):
-        return
-    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].tolist()
+    data, offsets = binary_buffers(values)
+    content = data.data
     valid = values.is_valid().to_numpy(zero_copy_only=False)
-    for i in range(len(values)):
-        yield content[bounds[i] : bounds[i + 1]] if valid[i] else None
+    for (begin, end), is_valid in zip(pairwise(offsets.tolist()), valid, strict=True):
+        yield content[begin:end] if is_valid else None
 
 
 def _bounds(column: pa.Array) -> Iterator[tuple[int, int]]:
     """Yield the range of elements of each list or map; (-1, -1) for null."""
-    offsets = column.offsets.to_numpy().tolist()
     valid = column.is_valid().to_numpy(zero_copy_only=False)
-    for i in range(len(column)):
-        yield (offsets[i], offsets[i + 1]) if valid[i] else (-1, -1)
+    for bounds, is_valid in zip(pairwise(column.offsets.to_pylist()), valid, strict=True):
+        yield bounds if is_valid else (-1, -1)
 
 
-def _index(
-    file: ByteRanges, starts: _Numbers, sizes: _Numbers, magic: int, parts: int
-) -> tuple[_Numbers, _Numbers, list[_Numbers]]:
+def _index(file: ByteRanges, starts: Longs, sizes: Longs, magic: int, parts: int) -> tuple[Longs, Longs, list[Longs]]:
     """Read the number of elements per record, where its index begins, and the lengths of each part of all elements."""
     bad = CorruptFileError("is a corrupt blob file: an array or map does not match its index", path=file.path)
     tail = _SIZE.size * parts
@@ -237,8 +228,8 @@ def _rows(data: bytes, width: int) -> npt.NDArray[np.uint8]:
 
 
 def _read_elements(
-    file: ByteRanges, starts: _Numbers, lengths: _Numbers, counts: _Numbers, uri: str | None
-) -> tuple[pa.Array, _Numbers]:
+    file: ByteRanges, starts: Longs, lengths: Longs, counts: Longs, uri: str | None
+) -> tuple[pa.Array, Longs]:
     """Read the consecutive elements of each record from a position; return them and their ends."""
     sizes = np.maximum(lengths, 0)
     try:
@@ -257,7 +248,7 @@ def _read_elements(
     return (blobs if is_valid.all() else spread(blobs, is_valid)), ends
 
 
-def _check(ends: _Numbers, begin: _Numbers, path: str) -> None:
+def _check(ends: Longs, begin: Longs, path: str) -> None:
     if (ends != begin).any():
         raise CorruptFileError("is a corrupt blob file: the lengths in an array or map do not fit it", path=path)
 
@@ -270,11 +261,11 @@ def spread(values: pa.Array, valid: npt.NDArray[np.bool_]) -> pa.Array:
     )
 
 
-def _offsets(counts: _Numbers) -> pa.Array:
+def _offsets(counts: Longs) -> pa.Array:
     return pa.array(np.append(0, np.cumsum(counts)), pa.int32())
 
 
-def _blobs(file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+def _blobs(file: ByteRanges, starts: Longs, sizes: Longs, uri: str | None) -> pa.Array:
     return file.values(starts, sizes) if uri is None else descriptors(uri, starts, sizes)
 
 
@@ -309,7 +300,7 @@ class ByteRanges:
     path: str
     size: int
 
-    def values(self, starts: _Numbers, sizes: _Numbers) -> pa.Array:
+    def values(self, starts: Longs, sizes: Longs) -> pa.Array:
         """Return each range as a binary value.
 
         Args:
@@ -328,11 +319,11 @@ class ByteRanges:
             )
         return binary_array(self._joined(starts, sizes, total), offsets_of(sizes))
 
-    def joined(self, starts: _Numbers, sizes: _Numbers) -> bytes:
+    def joined(self, starts: Longs, sizes: Longs) -> bytes:
         """Return the concatenated bytes of all ranges."""
         return self._joined(starts, sizes, int(sizes.sum())).tobytes()
 
-    def _joined(self, starts: _Numbers, sizes: _Numbers, total: int) -> npt.NDArray[np.uint8]:
+    def _joined(self, starts: Longs, sizes: Longs, total: int) -> npt.NDArray[np.uint8]:
         if len(starts) and not 0 <= starts.min() <= (starts + sizes).max() <= self.size:
             raise CorruptFileError("ends before a blob in its index", path=self.path)
         result = np.empty(total, dtype=np.uint8)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.bytes.bounded import check_total
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.bytes.varints import decode_deltas
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
@@ -25,8 +25,6 @@ from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 WINDOW_BYTES = 16 * 1024 * 1024
 """Approximate bytes of blobs to read at a time, if there is more than one."""
-
-_Numbers = npt.NDArray[np.int64]
 
 
 class BlobFormat(FileFormat):
@@ -70,7 +68,7 @@ class BlobFile:
 
     path: str
     field: t.DataField
-    lengths: _Numbers
+    lengths: Longs
 
     @classmethod
     def open(cls, source: pa.NativeFile, path: str, field: t.DataField) -> BlobFile:
@@ -82,11 +80,11 @@ class BlobFile:
         return cls(path, field, _lengths(source, path))
 
     @property
-    def sizes(self) -> _Numbers:
+    def sizes(self) -> Longs:
         """The size of each record in bytes."""
         return np.maximum(self.lengths, 0)
 
-    def take(self, source: pa.NativeFile, rows: _Numbers, uri: str | None = None) -> pa.Array:
+    def take(self, source: pa.NativeFile, rows: Longs, uri: str | None = None) -> pa.Array:
         """Return the values of rows; null also if an older file stores the value.
 
         Args:
@@ -109,7 +107,7 @@ class BlobFile:
         return values if is_here.all() else elements.spread(values, is_here)
 
 
-def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
+def windows(sizes: Longs, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
     """Yield row ranges, each of at least one row and about as many bytes as are read at a time.
 
     Args:
@@ -127,7 +125,7 @@ def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[i
         at = stop
 
 
-def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
+def _lengths(source: pa.NativeFile, path: str) -> Longs:
     """Read the length of each record; negative for records without content."""
     size = source.size()
     if size >= elements.FOOTER.size:

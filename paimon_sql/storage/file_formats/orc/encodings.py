@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.bytes.varints import decode_one, decode_signed, encode_one
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -113,14 +113,12 @@ def _varints(data: bytes) -> Iterator[int]:
         yield value
 
 
-Numbers = npt.NDArray[np.int64]
-
 _WIDTHS = [*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64]
 _MAX_RUN = 512
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE, _DELTA = range(4)
 
 
-def encode_unsigned(values: Numbers) -> bytes:
+def encode_unsigned(values: Longs) -> bytes:
     """Encode non-negative numbers in runs, with the bit width of each run's maximum."""
     out = bytearray()
     for first in range(0, len(values), _MAX_RUN):
@@ -141,7 +139,7 @@ class UnsignedRuns:
         self._at = 0
         self._rest = np.empty(0, np.int64)
 
-    def take(self, count: int) -> Numbers:
+    def take(self, count: int) -> Longs:
         """Return the next ``count`` numbers.
 
         Raises:
@@ -161,7 +159,7 @@ class UnsignedRuns:
         return out
 
 
-def decode_unsigned(data: bytes) -> Numbers:
+def decode_unsigned(data: bytes) -> Longs:
     """Decode a complete stream of our own, without negative numbers; decode foreign ones with `UnsignedRuns`."""
     runs, at = [np.empty(0, np.int64)], 0
     while at < len(data):
@@ -170,7 +168,7 @@ def decode_unsigned(data: bytes) -> Numbers:
     return np.concatenate(runs)
 
 
-def _run(data: bytes, at: int) -> tuple[Numbers, int]:
+def _run(data: bytes, at: int) -> tuple[Longs, int]:
     head = data[at]
     encoding = head >> 6
     if encoding == _SHORT_REPEAT:
@@ -187,7 +185,7 @@ def _run(data: bytes, at: int) -> tuple[Numbers, int]:
     return _delta(data, at, _WIDTHS[code] if code else 0, length)
 
 
-def _bits(data: bytes, at: int, width: int, count: int) -> tuple[Numbers, int]:
+def _bits(data: bytes, at: int, width: int, count: int) -> tuple[Longs, int]:
     """Decode ``count`` numbers of ``width`` bits, big-endian, padded to bytes."""
     end = at + (count * width + 7) // 8
     raw = np.frombuffer(data, np.uint8, end - at, at)
@@ -197,7 +195,7 @@ def _bits(data: bytes, at: int, width: int, count: int) -> tuple[Numbers, int]:
     return np.packbits(padded, axis=1).view(">i8").ravel().astype(np.int64), end
 
 
-def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, int]:
+def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Longs, int]:
     base_bytes = (data[at] >> 5) + 1
     patch_width = _WIDTHS[data[at] & 31]
     gap_width = (data[at + 1] >> 5) + 1
@@ -217,7 +215,7 @@ def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, in
     return values + base, at
 
 
-def _delta(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, int]:
+def _delta(data: bytes, at: int, width: int, length: int) -> tuple[Longs, int]:
     base, at = decode_one(data, at)
     step, at = decode_signed(data, at)
     if width == 0:

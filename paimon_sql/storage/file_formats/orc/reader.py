@@ -14,8 +14,8 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.data_file import ORC_TIMESTAMP_LTZ_LEGACY_TYPE
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical, decoding_file
-from paimon_sql.storage.file_formats.orc.tail import NAMES, TIMESTAMPS, Kind, OrcTail, read_tail
-from paimon_sql.storage.file_formats.orc.timestamps import StripeTimestamps, WithTail, columns_of, plain_tail
+from paimon_sql.storage.file_formats.orc.tail import TIMESTAMPS, Kind, OrcTail, read_tail
+from paimon_sql.storage.file_formats.orc.timestamps import StripeTimestamps, WithTail, plain_tail
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 _MAX_BATCH_ROWS, _MIN_BATCH_ROWS = 16_384, 128
@@ -42,7 +42,8 @@ def _for_arrow(source: pa.NativeFile, tail: OrcTail) -> pa.NativeFile:
 def _stripes(
     source: pa.NativeFile, tail: OrcTail, arrow_source: pa.NativeFile, wanted: FileRead
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    columns = columns_of(tail, wanted.columns)
+    stored_columns = tail.fields_of(0)
+    columns = {name: stored_columns[name] for name in wanted.columns if name in stored_columns}
     check_count(sum(stripe.rows for stripe in tail.stripes), 1 << 62, "rows")
     legacy = TableOptions(wanted.options or {}).get(ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
     pieces = _pieces(arrow_source, tail, columns, wanted)
@@ -118,10 +119,10 @@ class _Part:
             return cls.of(tail, inside[0], wanted.element, path)
         if kind == Kind.STRUCT and isinstance(wanted, t.RowType):
             types = {f.name: f.type for f in wanted.fields}
-            names = [name.decode() for name in tail.types[column].texts(NAMES)]
-            chosen = [(name, child) for name, child in zip(names, inside, strict=True) if name in types]
-            if chosen and len(set(names)) == len(names) and not any("." in name for name in names):
-                parts = [cls.of(tail, child, types[name], f"{path}.{name}") for name, child in chosen]
+            fields = tail.fields_of(column)
+            chosen = {name: child for name, child in fields.items() if name in types}
+            if chosen and len(fields) == len(inside) and not any("." in name for name in fields):
+                parts = [cls.of(tail, child, types[name], f"{path}.{name}") for name, child in chosen.items()]
                 leaves = sum(part.leaves for part in parts)
                 return full if leaves == full.leaves else cls([p for part in parts for p in part.paths], leaves)
         return full

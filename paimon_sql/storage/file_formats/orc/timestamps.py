@@ -205,12 +205,6 @@ def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
         ) from error
 
 
-def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
-    """Return the ids of top-level columns by name."""
-    found = tail.fields_of(0)
-    return {name: found[name] for name in names if name in found}
-
-
 _NANOS = {"us": 1_000, "ns": 1}
 _PER_SECOND = {"us": 1_000_000, "ns": 1_000_000_000}
 _NANOS_PER_MILLI = 1_000_000

@@ -84,9 +84,8 @@ class OrcWriter(StreamWriter):
     def _end(self) -> None:
         if not self._started:
             self._write(self._schema.empty_table())
-        self._sink.hold()
-        self._writer.close()
-        self._sink.release(self._with_java_types)
+        with self._sink.rewriting(self._with_java_types):
+            self._writer.close()
 
     def close(self) -> int:
         size = super().close()

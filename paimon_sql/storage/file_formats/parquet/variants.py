@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import pyarrow as pa
@@ -52,12 +53,8 @@ def _shredded_field(field: t.DataField, shapes: Shapes, above: VariantPath) -> t
     return field
 
 
-def shred_columns(batch: pa.RecordBatch, shapes: Shapes) -> list[pa.Array]:
-    """Return the columns of rows as stored in a file, with shredded variants."""
-    return [_shredded_column(batch.column(i), shapes, (name,)) for i, name in enumerate(batch.schema.names)]
-
-
 def _shredded_column(column: pa.Array, shapes: Shapes, place: VariantPath) -> pa.Array:
+    """Return a column as stored in a file, with shredded variants."""
     if place in shapes:
         return shred(column, shapes[place])
     if not any(other[: len(place)] == place for other in shapes):
@@ -114,26 +111,18 @@ class Shredding:
     """How to shred the variants of a file.
 
     Attributes:
-        given: the shredding types, if known in advance.
-        places: the variants whose types are inferred from the first rows.
-        rows: the number of these rows.
-        limits: limits of the inferred types.
-        history: variant statistics of earlier files of the same writer, if used.
+        places: the variants that may be shredded.
+        rows: the number of first rows from which their types are inferred; 0 if the types are known in advance.
+        types: returns the shredding types of the variants, given their values in these rows.
     """
 
-    given: Shapes | None
-    places: tuple[VariantPath, ...] = ()
-    rows: int = 0
-    limits: Limits | None = None
-    history: ShapeHistory | None = None
+    places: Sequence[VariantPath]
+    rows: int
+    types: Callable[[Sequence[pa.StructArray]], Sequence[t.DataType]]
 
     def shapes(self, first: pa.RecordBatch) -> Shapes:
         """Return the shredding types for a file that begins with these rows."""
-        if self.given is not None:
-            return self.given
-        assert self.limits is not None
-        columns = [_at(first, place) for place in self.places]
-        types = shapes_of(columns, self.limits) if self.history is None else self.history.shapes_of(columns)
+        types = self.types([_at(first, place) for place in self.places])
         shapes = dict(zip(self.places, types, strict=True))
         return {place: shape for place, shape in shapes.items() if not isinstance(shape, t.VariantType)}
 
@@ -148,19 +137,17 @@ def shredding_of(fields: Sequence[t.DataField], settings: WriteSettings) -> Shre
     shapes = given_shapes(options)
     if shapes is not None:
         columns = {f.name for f in fields if isinstance(f.type, t.VariantType)}
-        wanted = {(name,): shape for name, shape in shapes.items() if name in columns}
-        return Shredding({p: s for p, s in wanted.items() if not isinstance(s, t.VariantType)}) if wanted else None
+        given = {(name,): shape for name, shape in shapes.items() if name in columns}
+        return Shredding([*given], 0, lambda _: [*given.values()]) if given else None
     places = tuple(variant_places(fields))
     if not places or not options.get(data_file.VARIANT_INFER_SHREDDING_SCHEMA):
         return None
     history = settings.history
-    new_writer_rows = data_file.VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW
-    rows = (
-        new_writer_rows
-        if history is None or history.is_new
-        else data_file.VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW
-    )
-    return Shredding(None, places, options.get(rows), _limits(options), history)
+    rows = data_file.VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW
+    if history is not None and not history.is_new:
+        rows = data_file.VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW
+    types = partial(shapes_of, limits=_limits(options)) if history is None else history.shapes_of
+    return Shredding(places, options.get(rows), types)
 
 
 def shape_history(options: Mapping[str, str]) -> ShapeHistory | None:
@@ -257,7 +244,6 @@ class ShreddingWriter(DataFileWriter):
         self._schema = pa.schema([])
         self._writer: DataFileWriter | None = None
         self._buffered: list[pa.RecordBatch] = []
-        self._buffered_rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         columns = [conform(column, field.type) for column, field in zip(batch.columns, self._table_schema, strict=True)]
@@ -266,8 +252,7 @@ class ShreddingWriter(DataFileWriter):
             self._put(self._writer, batch)
             return
         self._buffered.append(batch)
-        self._buffered_rows += batch.num_rows
-        if self._buffered_rows >= self._shredding.rows:
+        if sum(buffered.num_rows for buffered in self._buffered) >= self._shredding.rows:
             self._begin()
 
     def _begin(self) -> DataFileWriter:
@@ -285,7 +270,8 @@ class ShreddingWriter(DataFileWriter):
 
     def _put(self, writer: DataFileWriter, batch: pa.RecordBatch) -> None:
         with self._malformed_refused():
-            columns = shred_columns(batch, self._shapes)
+            names = zip(batch.columns, batch.schema.names, strict=True)
+            columns = [_shredded_column(column, self._shapes, (name,)) for column, name in names]
         writer.write(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 
 import pyarrow as pa
@@ -147,12 +148,10 @@ class ParquetWriter(StreamWriter):
     def _end(self) -> None:
         if self._pending or self._writer is None:
             self._flush()
-        if self._sink is not None:
-            self._sink.hold()
-        if self._writer is not None:
-            self._writer.close()
-        if self._sink is not None:
-            self._sink.release(partial(declare_int96, paths=set(self._int96)))
+        declared = partial(declare_int96, paths=set(self._int96))
+        with nullcontext() if self._sink is None else self._sink.rewriting(declared):
+            if self._writer is not None:
+                self._writer.close()
 
     def abort(self) -> None:
         self._pending = []

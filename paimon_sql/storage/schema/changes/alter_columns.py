@@ -12,7 +12,7 @@ from paimon_sql.format.options.table.table import ADD_COLUMN_BEFORE_PARTITION
 from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import BlobType, DataField, DataType, RowType, field_ids, reassign_ids, walk
-from paimon_sql.storage.columns.blobs_and_vectors import directed_column, is_directive
+from paimon_sql.storage.columns.blobs_and_vectors import blobs_and_vectors, is_directive
 from paimon_sql.storage.columns.defaults import default_scalar, stored_default
 from paimon_sql.storage.columns.in_options import forget_storage, options_naming, rename_column, rename_member
 from paimon_sql.storage.schema.changes.base import (
@@ -120,7 +120,7 @@ class AddColumn(SchemaChange):
         if is_directive(self.comment):
             if parent:
                 raise InvalidSchemaError(f"Column '{label}': only a whole column can be a blob or a vector.")
-            field, options = directed_column(field, options)
+            (field,), options = blobs_and_vectors([field], options)
         position = self.position or (LAST if parent else _default_position(schema))
         fields = fields_at(schema, parent)
         if taken := context.clash(field.name, (f.name for f in fields)):

@@ -16,8 +16,6 @@ from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import Path, SchemaChange, dotted
 from paimon_sql.storage.schema.changes.column_types import Promotion, UpdateColumnType, is_widening, same_type
 
-_REMEDY = "CAST the values to the column's type, or set write.merge-schema.explicit-cast."
-
 
 @dataclass(frozen=True)
 class IncomingColumns:
@@ -85,5 +83,5 @@ class IncomingColumns:
             return None
         raise InvalidSchemaError(
             f"Column '{dotted(path)}' is {old.sql()}, and cannot be widened for values of type {incoming.sql()}.",
-            remedy=_REMEDY,
+            remedy="CAST the values to the column's type, or set write.merge-schema.explicit-cast.",
         )

@@ -11,7 +11,7 @@ from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.metadata.definition import Definition, Rule
-from paimon_sql.storage.schema.validation import all_tables, clustering, lifetimes, primary_keys, reading
+from paimon_sql.storage.schema.validation import all_tables, clustering, lifetimes, primary_keys, reading, table_types
 from paimon_sql.storage.schema.validation.all_tables import ORDINARY_TYPES
 from paimon_sql.storage.schema.validation.files import data_files, indexes, row_tracking
 
@@ -61,8 +61,8 @@ STORE_RULES: tuple[Rule, ...] = (
 
 RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
-    "format-table": (all_tables.format_of_files, all_tables.columns_of_files),
-    "object-table": (all_tables.columns_of_objects, *STORE_RULES),
+    "format-table": (table_types.format_of_files, table_types.columns_of_files),
+    "object-table": (table_types.columns_of_objects, *STORE_RULES),
 }
 """The additional rules by table type (option ``type``)."""
 

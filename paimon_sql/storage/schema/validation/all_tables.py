@@ -1,4 +1,4 @@
-"""Rules about tables of any type, their columns and options one by one, and about format tables and object tables."""
+"""Rules about tables of any type: their columns, and their options one by one."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ from functools import partial
 
 from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options import validate
-from paimon_sql.format.options.table.data_file import FILE_FORMAT, ORC_COLUMN_ENCODING_DIRECT
-from paimon_sql.format.options.table.format_table import (
-    CSV_ESCAPE_CHARACTER,
-    CSV_FIELD_DELIMITER,
-    CSV_LINE_DELIMITER,
-    CSV_QUOTE_CHARACTER,
-    FORMAT_TABLE_IMPLEMENTATION,
-    JSON_LINE_DELIMITER,
-    TEXT_LINE_DELIMITER,
-)
+from paimon_sql.format.options.table.data_file import ORC_COLUMN_ENCODING_DIRECT
 from paimon_sql.format.options.table.table import AUTO_CREATE, PRIMARY_KEY_NULLABLE, TYPE
-from paimon_sql.format.schema import types as t
-from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, RESERVED_NAMES
 from paimon_sql.format.schema.types import RowType, walk
 from paimon_sql.storage.columns.defaults import default_scalar
 from paimon_sql.storage.columns.in_options import named_columns
-from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.merge.aggregates.base import UNORDERED
-from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid, quoted_list
-from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS
+from paimon_sql.storage.metadata.definition import Definition, conflict, invalid, quoted_list
 
 ORDINARY_TYPES = ("table", "materialized-table")
 """The values of ``type`` for tables with snapshots."""
@@ -69,10 +57,6 @@ def table_kind(table: Definition) -> Iterator[PaimonError]:
     """Tables without snapshots have no primary key."""
     if table.has_key and table.options.get(TYPE) not in ORDINARY_TYPES:
         yield conflict(TYPE, f"'{table.options.get(TYPE)}' has no primary key.", "Leave the primary key out.")
-
-
-RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
-"""The names of columns that Paimon adds."""
 
 
 def column_names(table: Definition) -> Iterator[PaimonError]:
@@ -125,64 +109,3 @@ def default_values(table: Definition) -> Iterator[PaimonError]:
 
 def _duplicates(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(names).items() if times > 1]
-
-
-_NOT_EMPTY = {
-    "csv": (CSV_FIELD_DELIMITER, CSV_LINE_DELIMITER, CSV_QUOTE_CHARACTER, CSV_ESCAPE_CHARACTER),
-    "json": (JSON_LINE_DELIMITER,),
-    "text": (TEXT_LINE_DELIMITER,),
-}
-_NESTED = (t.ArrayType, t.MapType, t.RowType, t.MultisetType, t.VectorType)
-_BYTES = (t.BinaryType, t.VarBinaryType, t.BlobType)
-_UNSUPPORTED: dict[str, tuple[type[t.DataType], ...]] = {
-    "csv": (*_NESTED, *_BYTES, t.VariantType),
-    "json": (t.BlobType, t.VectorType),
-    "orc": (t.BlobType, t.VectorType, t.VariantType),
-    "parquet": (t.BlobType, t.VectorType),
-}
-"""The types that a file format does not support."""
-
-
-def format_of_files(table: Definition) -> Iterator[PaimonError]:
-    """The file format exists, and its delimiters are not empty."""
-    found = _format(table)
-    if found not in FORMATS:
-        yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"Use one of {', '.join(FORMATS)}.")
-    for option in _NOT_EMPTY.get(found, ()):
-        try:
-            if not table.options.get(option):
-                yield conflict(option, "must not be empty.")
-        except InvalidOptionError as error:
-            yield error
-    table.options.get(FORMAT_TABLE_IMPLEMENTATION)
-
-
-def columns_of_files(table: Definition) -> Iterator[PaimonError]:
-    """Files have at least one column, and only types that their format supports."""
-    found = _format(table)
-    stored = [f for f in table.schema.fields if f.name not in table.schema.partition_keys]
-    if not stored:
-        yield invalid("A format table needs a column beside its partition columns, for its files to hold.")
-    if found == "text" and stored and (len(stored) > 1 or not isinstance(stored[0].type, (t.VarCharType, t.CharType))):
-        yield invalid(
-            f"Text files hold one column of type STRING, not {quoted_list(f.name for f in stored)}.",
-            "Use 'csv' or 'json', or leave the others out.",
-        )
-    for field in stored:
-        if holds(field.type, _UNSUPPORTED.get(found, ())):
-            yield invalid(f"Column '{field.name}' is a {field.type.sql()}, which files of {found} cannot hold.")
-
-
-def _format(table: Definition) -> str:
-    try:
-        return table.options.get(FILE_FORMAT).lower()
-    except InvalidOptionError:
-        return table.schema.options[FILE_FORMAT.key].lower()
-
-
-def columns_of_objects(table: Definition) -> Iterator[PaimonError]:
-    """The columns are those of all object tables."""
-    if [(f.name, f.type) for f in table.schema.fields] != [(f.name, f.type) for f in OBJECT_FIELDS]:
-        yield invalid("The columns of an object table are always the same.", "Leave them out.")
-    if table.schema.partition_keys:
-        yield invalid("An object table has no partitions.", "Leave PARTITIONED BY out.")

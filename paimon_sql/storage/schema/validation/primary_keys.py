@@ -124,12 +124,8 @@ def engine(table: Definition) -> Iterator[PaimonError]:
 
 
 _NAMED_TYPES: tuple[tuple[Option[str | None], tuple[type[t.DataType], ...], str], ...] = (
-    (ROWKIND_FIELD, (t.CharType, t.VarCharType), "a STRING"),
-    (
-        RECORD_LEVEL_TIME_FIELD,
-        (t.IntType, t.BigIntType, t.TimestampType, t.LocalZonedTimestampType),
-        "INT, BIGINT or a timestamp",
-    ),
+    (ROWKIND_FIELD, t.TEXTS, "a STRING"),
+    (RECORD_LEVEL_TIME_FIELD, (t.IntType, t.BigIntType, *t.TIMESTAMPS), "INT, BIGINT or a timestamp"),
 )
 
 
