@@ -110,12 +110,7 @@ class Records:
 
     def drop_table(self, database: str, name: str) -> bool:
         """Delete a table; False if it does not exist."""
-        with self.database.transaction() as connection:
-            if not self._has(connection, self.layout.tables, database, name):
-                return False
-            for table in (self.layout.table_properties, self.layout.tables):
-                result = connection.execute(delete(table).where(self._named(table, database, name)))
-        return result.rowcount > 0
+        return self._drop(database, name, self.layout.table_properties, self.layout.tables)
 
     @contextmanager
     def renaming_table(self, source: tuple[str, str], target: tuple[str, str]) -> Iterator[bool]:
@@ -182,11 +177,7 @@ class Records:
 
     def drop_view(self, database: str, name: str) -> bool:
         """Delete a view; False if it does not exist."""
-        table = self.layout.views
-        with self.database.transaction() as connection:
-            if not self._has(connection, table, database, name):
-                return False
-            return connection.execute(delete(table).where(self._named(table, database, name))).rowcount > 0
+        return self._drop(database, name, self.layout.views)
 
     def rename_view(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Rename a view; False if it does not exist, NameExistsError if the new name exists."""
@@ -215,6 +206,15 @@ class Records:
     def _has(self, connection: Connection, table: Table, database: str, name: str) -> bool:
         query = select(table.c.database_name, _name_of(table)).where(self._named(table, database, name))
         return any((found, other) == (database, name) for found, other in connection.execute(query))
+
+    def _drop(self, database: str, name: str, *tables: Table) -> bool:
+        """Delete the rows of a name; False if the last of the tables has none."""
+        with self.database.transaction() as connection:
+            if not self._has(connection, tables[-1], database, name):
+                return False
+            for table in tables:
+                result = connection.execute(delete(table).where(self._named(table, database, name)))
+        return result.rowcount > 0
 
     def _add_properties(
         self, connection: Connection, table: Table, properties: Mapping[str, str], **names: str
