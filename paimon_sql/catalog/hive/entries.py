@@ -28,10 +28,6 @@ class Entries:
 
     metastore: Metastore
 
-    def databases(self) -> list[str]:
-        """The names of all databases, sorted."""
-        return sorted(self.metastore.call("get_all_databases"))
-
     def database(self, name: str) -> tables.DatabaseStruct | None:
         """A database; None if it does not exist."""
         try:
@@ -126,7 +122,7 @@ class DatabasesInMetastore(RegisteredCatalog):
     locations: tables.Locations
 
     def list_databases(self) -> list[str]:
-        return self.entries.databases()
+        return sorted(self.entries.metastore.call("get_all_databases"))
 
     def database_exists(self, database: str) -> bool:
         return self.entries.database(database) is not None

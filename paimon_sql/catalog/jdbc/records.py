@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 
 from paimon_sql.catalog.identifier import Identifier
@@ -46,20 +46,11 @@ class Records:
 
     def databases(self) -> list[str]:
         """The names of all databases, sorted: those with properties, tables or views."""
-        with self.database.transaction() as connection:
-            found: set[str] = set()
-            for table in self._of_databases():
-                query = select(table.c.database_name).distinct().where(self._of_catalog(table))
-                found.update(connection.scalars(query))
-        return sorted(found)
+        return sorted(self._database_names())
 
     def has_database(self, name: str) -> bool:
         """Whether a database exists."""
-        with self.database.transaction() as connection:
-            return any(
-                name in connection.scalars(select(t.c.database_name).distinct().where(self._of_catalog(t, name)))
-                for t in self._of_databases()
-            )
+        return name in self._database_names(name)
 
     def properties(self, name: str) -> dict[str, str]:
         """The properties of a database."""
@@ -190,6 +181,11 @@ class Records:
 
     def _of_databases(self) -> tuple[Table, ...]:
         return self.layout.database_properties, self.layout.tables, self.layout.views
+
+    def _database_names(self, name: str | None = None) -> set[str]:
+        queries = (select(t.c.database_name).distinct().where(self._of_catalog(t, name)) for t in self._of_databases())
+        with self.database.transaction() as connection:
+            return set(connection.scalars(union_all(*queries)))
 
     def _of_catalog(self, table: Table, database: str | None = None) -> ColumnElement[bool]:
         condition = table.c.catalog_key == self.catalog_key
