@@ -39,10 +39,9 @@ class CompactDatabase(Procedure):
         failed, lines = 0, []
         for name in context.tracked(list(matching_tables(context.catalog, arguments))):
             table = f"`{name.database}`.`{name.table}`"
+            given = compact.Arguments(table=table, options=arguments.options, dry_run=dry_run)
             try:
-                answer = compact.call(
-                    context, compact.Arguments(table=table, options=arguments.options, dry_run=dry_run)
-                )
+                answer = compact.call(context, given)
             except (NoSuchTableError, WrongKindError):
                 continue  # dropped concurrently, or without snapshots
             except (PaimonError, OSError) as error:

@@ -41,8 +41,7 @@ class CreateTagFromTimestamp(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Result:
         retained = duration_of(arguments.time_retained, "time_retained")
         table = context.table(arguments.table)
-        found = self.first(table, arguments)
-        tag = create_tag(table, arguments.tag, found.id, retained, dry_run=arguments.dry_run)
+        tag = create_tag(table, arguments.tag, self.first(table, arguments).id, retained, dry_run=arguments.dry_run)
         return self.Result(
             tagName=arguments.tag,
             snapshot=tag.snapshot.id,
