@@ -236,6 +236,12 @@ class Noted(Record, kw_only=True):
     note: str | None = detail("why nothing was done", last=True)
 
 
+class DryRunNoted(Noted, kw_only=True):
+    """The note of calls that do nothing only in a dry run."""
+
+    note: str | None = detail("whether this was a dry run", last=True)
+
+
 class Timed(Noted, Seconds, kw_only=True):
     """The last result columns of most calls."""
 

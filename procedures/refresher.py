@@ -4,36 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.copy.migration import PlainTable
 from paimon_sql.storage.table.table import Table
 
 NONE, FULL, INCREMENTAL = "NONE", "FULL", "INCREMENTAL"
 
 
-@dataclass(frozen=True)
-class RefreshResult:
+class RefreshResult(Record):
     """The result of a refresh.
 
-    Attributes:
-        mode: FULL if the table or whole partitions were recomputed, INCREMENTAL if new rows were added, NONE if the
-            table was up to date.
-        partitions: the partitions ``dt=x/h=1``, separated by commas; None for the whole table.
-        rows: number of written rows; None in a dry run, and if nothing was to be written.
-        snapshot: the id of the new snapshot, if any.
-        seconds: the duration.
-        note: the reason for the mode, or for not refreshing.
+    The mode is FULL if the table or whole partitions were recomputed, INCREMENTAL if new rows were added, NONE if the
+    table was up to date. The partitions are ``dt=x/h=1``, separated by commas. The note may also be the reason for not
+    refreshing.
     """
 
-    mode: str
-    partitions: str | None
-    rows: int | None
-    snapshot: int | None
-    seconds: float
-    note: str
+    mode: str = column("FULL, INCREMENTAL, or NONE if nothing was due")
+    partitions: str | None = column("the partitions; null for the whole table")
+    rows: Long | None = column("number of written rows; null if none were due, or in a dry run")
+    snapshot_id: Long | None = column("the created snapshot; null without one")
+    seconds: float = column("duration in seconds")
+    note: str = column("why this mode was chosen")
 
 
 class Refresher(ABC):

@@ -132,46 +132,29 @@ def positive(parallelism: int | None) -> int | None:
     return parallelism
 
 
-class NameExpression:
-    """A regular expression that matches full names.
+def name_filter(text: str | None, argument: str, default: str) -> Callable[[str], bool]:
+    """Whether a full name matches the regular expression of an argument; ``default`` if it is omitted or blank.
 
     RE2 matches in linear time, so that no expression can block the process. Python's engine is used for expressions
     that RE2 does not support (lookarounds, back references).
 
-    Args:
-        text: the expression.
-
-    Raises:
-        re.error: the expression is invalid.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._anchored = f"^(?:{text})$"
-        self._python: re.Pattern[str] | None = None
-        try:
-            self._matches("")
-        except pa.ArrowInvalid:
-            self._python = re.compile(text)
-
-    def accepts(self, name: str) -> bool:
-        """Whether the full name matches."""
-        return self._matches(name) if self._python is None else self._python.fullmatch(name) is not None
-
-    def _matches(self, name: str) -> bool:
-        found: bool = pc.match_substring_regex(pa.scalar(name), self._anchored).as_py()
-        return found
-
-
-def pattern_of(text: str | None, argument: str, default: str) -> NameExpression:
-    """The expression of an argument; ``default`` if it is omitted or blank.
-
     Raises:
         InvalidInputError: the text is not a regular expression.
     """
+    expression = text if text and text.strip() else default
+
+    def matches(name: str) -> bool:
+        return bool(pc.match_substring_regex(pa.scalar(name), f"^(?:{expression})$").as_py())
+
     try:
-        return NameExpression(text if text and text.strip() else default)
-    except re.error as error:
-        raise InvalidInputError(f"{argument}: '{text}' is not a regular expression: {error}.") from error
+        matches("")
+    except pa.ArrowInvalid:
+        try:
+            compiled = re.compile(expression)
+        except re.error as error:
+            raise InvalidInputError(f"{argument}: '{text}' is not a regular expression: {error}.") from error
+        return lambda name: compiled.fullmatch(name) is not None
+    return matches
 
 
 class TableExpressions(DryRun, kw_only=True):
@@ -188,11 +171,11 @@ def matching_tables(catalog: Catalog, given: TableExpressions) -> Iterator[Ident
     Raises:
         InvalidInputError: an argument is not a regular expression.
     """
-    databases = pattern_of(given.including_databases, "including_databases", ".*")
-    including = pattern_of(given.including_tables, "including_tables", ".*")
-    excluding = pattern_of(given.excluding_tables, "excluding_tables", "(?!)")
-    for database in filter(databases.accepts, catalog.list_databases()):
+    has_database = name_filter(given.including_databases, "including_databases", ".*")
+    includes = name_filter(given.including_tables, "including_tables", ".*")
+    excludes = name_filter(given.excluding_tables, "excluding_tables", "(?!)")
+    for database in filter(has_database, catalog.list_databases()):
         for name in catalog.list_tables(database):
             full = f"{database}.{name}"
-            if including.accepts(full) and not excluding.accepts(full):
+            if includes(full) and not excludes(full):
                 yield Identifier(database, name)

@@ -60,7 +60,14 @@ class DefinedObjects:
 
     def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
         """Replace a view by the result of ``change``; NoSuchViewError if it does not exist."""
-        raise self._no_view(identifier)
+        found = self.view(identifier)
+        changed = change(found)
+        self._change_view(identifier, found, changed)
+        return changed
+
+    def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
+        """Replace the definition of an existing view."""
+        raise self._keeps_none("views")
 
     def drop_view(self, identifier: Identifier) -> None:
         """Drop a view; NoSuchViewError if it does not exist."""
@@ -82,11 +89,20 @@ class DefinedObjects:
 
     def function_name(self, identifier: Identifier) -> str | None:
         """The name of a function as stored, by its name in any case; None if it does not exist."""
-        return None
+        names, name = self.list_functions(identifier.database), identifier.object_name
+        return name if name in names else next((n for n in names if n.lower() == name.lower()), None)
 
     def function(self, identifier: Identifier) -> FunctionSchema:
         """The definition of a function; NoSuchFunctionError if it does not exist."""
-        raise self._no_function(identifier)
+        name = self.function_name(identifier)
+        found = None if name is None else self._find_function(identifier, name)
+        if found is None:
+            raise self._no_function(identifier)
+        return found
+
+    def _find_function(self, identifier: Identifier, name: str) -> FunctionSchema | None:
+        """The definition of a function by its stored name; None if it does not exist."""
+        return None
 
     def create_function(self, identifier: Identifier, function: FunctionSchema, *, replace: bool = False) -> None:
         """Create a function, or with ``replace`` replace an existing one.
@@ -102,7 +118,16 @@ class DefinedObjects:
         self, identifier: Identifier, change: Callable[[FunctionSchema], FunctionSchema]
     ) -> FunctionSchema:
         """Replace a function by the result of ``change``; NoSuchFunctionError if it does not exist."""
-        raise self._no_function(identifier)
+        found = self.function(identifier)
+        changed = change(found)
+        self._change_function(identifier, self.function_name(identifier) or identifier.object_name, found, changed)
+        return changed
+
+    def _change_function(
+        self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
+    ) -> None:
+        """Replace the definition of an existing function, by its stored name."""
+        raise self._keeps_none("functions")
 
     def drop_function(self, identifier: Identifier) -> None:
         """Drop a function; NoSuchFunctionError if it does not exist."""
@@ -238,6 +263,9 @@ class Catalog(DefinedObjects, ABC):
 
     def _no_database(self, database: str) -> errors.NoSuchDatabaseError:
         return errors.NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
+
+    def _taken_database(self, database: str) -> errors.DatabaseExistsError:
+        return errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
 
     def _held(self, database: str) -> Mapping[str, Sequence[str]]:
         """The names of the contents that prevent a drop of the database, by kind."""

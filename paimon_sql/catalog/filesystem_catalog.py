@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import WarehouseCatalog
-from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.file_io import FileIO
@@ -90,10 +90,8 @@ class DefinitionsInFiles(WarehouseCatalog):
         elif not views.add(identifier.table, view):
             raise self._taken_view(identifier)
 
-    def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
-        changed = change(self.view(identifier))
-        self._views(identifier.database).put(identifier.table, changed)
-        return changed
+    def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
+        self._views(identifier.database).put(identifier.table, after)
 
     def drop_view(self, identifier: Identifier) -> None:
         if not _is_plain(identifier) or not self._views(identifier.database).drop(identifier.table):
@@ -111,17 +109,11 @@ class DefinitionsInFiles(WarehouseCatalog):
         return self._functions(database).names()
 
     def function_name(self, identifier: Identifier) -> str | None:
-        functions, name = self._functions(identifier.database), identifier.object_name
-        if functions.exists(name):
-            return name
-        return next((n for n in functions.names() if n.lower() == name.lower()), None)
+        is_exact = self._functions(identifier.database).exists(identifier.object_name)
+        return identifier.object_name if is_exact else super().function_name(identifier)
 
-    def function(self, identifier: Identifier) -> FunctionSchema:
-        name = self.function_name(identifier)
-        found = None if name is None else self._functions(identifier.database).get(name)
-        if found is None:
-            raise self._no_function(identifier)
-        return found
+    def _find_function(self, identifier: Identifier, name: str) -> FunctionSchema | None:
+        return self._functions(identifier.database).get(name)
 
     def create_function(self, identifier: Identifier, function: FunctionSchema, *, replace: bool = False) -> None:
         self._require(identifier.database)
@@ -132,12 +124,10 @@ class DefinitionsInFiles(WarehouseCatalog):
         elif name is not None or not functions.add(check_name(identifier.object_name, "function"), function):
             raise self._taken_function(identifier)
 
-    def alter_function(
-        self, identifier: Identifier, change: Callable[[FunctionSchema], FunctionSchema]
-    ) -> FunctionSchema:
-        changed = change(self.function(identifier))
-        self._functions(identifier.database).put(self.function_name(identifier) or identifier.object_name, changed)
-        return changed
+    def _change_function(
+        self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
+    ) -> None:
+        self._functions(identifier.database).put(name, after)
 
     def drop_function(self, identifier: Identifier) -> None:
         name = self.function_name(identifier)
@@ -180,7 +170,7 @@ class FileSystemCatalog(DefinitionsInFiles):
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         if self.database_exists(database):
-            raise DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
+            raise self._taken_database(database)
         if "location" in properties:
             raise InvalidInputError(
                 f"Database {database}: a filesystem catalog does not support LOCATION.", remedy="Leave LOCATION out."

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host
-from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
+from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
@@ -39,8 +40,7 @@ class PathIdentifier(Identifier):
     @property
     def schemas(self) -> SchemaManager:
         """The schemas of the table, or of its branch."""
-        root = self.table if self.branch == MAIN_BRANCH else join(self.table, "branch", f"branch-{self.branch}")
-        return SchemaManager(self.file_io, root)
+        return SchemaManager(self.file_io, TablePaths(self.table, self.branch).branch_root)
 
 
 def identifier_at(path: str, file_system: Mapping[str, str]) -> PathIdentifier:

@@ -33,12 +33,12 @@ class TableType(ABC):
     """A table type.
 
     Attributes:
-        types: its values of the option ``type``.
+        type: its value of the option ``type``.
         is_replacing: whether CREATE OR REPLACE TABLE can replace another table by one of this type.
         may_stand_elsewhere: whether the option ``path`` may set another location than the table's directory.
     """
 
-    types: ClassVar[tuple[str, ...]]
+    type: ClassVar[str]
     is_replacing: ClassVar[bool] = True
     may_stand_elsewhere: ClassVar[bool] = False
 
@@ -81,7 +81,7 @@ class TableType(ABC):
 class SnapshotKind(TableType):
     """Tables with snapshots."""
 
-    types: ClassVar[tuple[str, ...]] = ("table",)
+    type: ClassVar[str] = "table"
 
     def opened(self, table: Table, catalog_options: Mapping[str, str]) -> Table:
         return table
@@ -90,7 +90,7 @@ class SnapshotKind(TableType):
 class MaterializedKind(SnapshotKind):
     """Tables with snapshots whose rows are the result of a query."""
 
-    types = ("materialized-table",)
+    type = "materialized-table"
     is_replacing = False
 
     def refusal(self, table: Table) -> UnsupportedError | None:
@@ -105,7 +105,7 @@ class MaterializedKind(SnapshotKind):
 class FormatKind(TableType):
     """Directories of plain files."""
 
-    types = ("format-table",)
+    type = "format-table"
     may_stand_elsewhere = True
 
     def is_offered(self, catalog_options: Mapping[str, str]) -> bool:
@@ -125,7 +125,7 @@ class FormatKind(TableType):
 class ObjectKind(SnapshotKind):
     """Tables with snapshots whose rows are the files of a directory."""
 
-    types = ("object-table",)
+    type = "object-table"
 
     def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
         return given or OBJECT_FIELDS
@@ -138,7 +138,7 @@ class ObjectKind(SnapshotKind):
 
 
 KINDS: dict[str, TableType] = {
-    name: kind for kind in (SnapshotKind(), MaterializedKind(), FormatKind(), ObjectKind()) for name in kind.types
+    kind.type: kind for kind in (SnapshotKind(), MaterializedKind(), FormatKind(), ObjectKind())
 }
 """The supported types, by the values of ``type``."""
 

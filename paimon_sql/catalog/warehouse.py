@@ -156,8 +156,8 @@ class WarehouseCatalog(Catalog):
 
     def _database_folders(self) -> list[str]:
         """The names of the databases with a directory."""
-        found = self.file_io.list(self.warehouse)
-        return sorted(s.name.removesuffix(_DATABASE_SUFFIX) for s in found if s.is_dir and _is_database(s.name))
+        folders = [s.name for s in self.file_io.list(self.warehouse) if s.is_dir and s.name != _DATABASE_SUFFIX]
+        return sorted(name.removesuffix(_DATABASE_SUFFIX) for name in folders if name.endswith(_DATABASE_SUFFIX))
 
     def _table_folders(self, database: str) -> list[str]:
         """The names of the tables with a directory, of the types that this catalog has."""
@@ -187,10 +187,6 @@ class WarehouseCatalog(Catalog):
     def _database_path(self, database: str) -> str:
         """The directory of a database."""
         return f"{self.warehouse}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
-
-
-def _is_database(directory: str) -> bool:
-    return directory.endswith(_DATABASE_SUFFIX) and len(directory) > len(_DATABASE_SUFFIX)
 
 
 class RegisteredCatalog(WarehouseCatalog):

@@ -231,20 +231,21 @@ def history_of(table: Table, live_bytes: int) -> list[Commit]:
         if change is None:
             break  # it expired concurrently, with all older ones
         time, kind = wall_clock(snapshot.time_millis), snapshot.commit_kind.value
-        commit = Commit(snapshot.id, time, kind, snapshot.total_record_count, *change, live_bytes)
+        added, removed = change
+        commit = Commit(snapshot.id, time, kind, snapshot.total_record_count, *added, *removed, live_bytes)
         found.append(commit)
         live_bytes -= commit.added_bytes - commit.removed_bytes
     return found[::-1]
 
 
-def _change(table: Table, snapshot: Snapshot) -> tuple[int, int, int, int] | None:
+def _change(table: Table, snapshot: Snapshot) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """The number and the size of the data files that a snapshot added, and of those that it deleted."""
     try:
         metas = table.manifests.read_list(snapshot.delta_manifest_list)
         entries = [table.manifests.read(m.file_name).select(["kind", "file_size"]) for m in metas]
     except (MissingFileError, CorruptFileError):
         return None
-    return (*_count(entries, FileKind.ADD), *_count(entries, FileKind.DELETE))
+    return _count(entries, FileKind.ADD), _count(entries, FileKind.DELETE)
 
 
 def _count(entries: Sequence[pa.Table], kind: FileKind) -> tuple[int, int]:

@@ -21,27 +21,25 @@ _NEWEST = 50
 def html_of(facts: Facts) -> str:
     """Render the page; it follows the light or dark theme and the width of the window, and loads nothing."""
     with drawing(THEMED):
-        charts = [
-            (chart, chart.remark(facts), *(_svg(chart, facts, width) for width in (_WIDE, _NARROW)))
-            for chart in CHARTS
-            if chart.applies(facts)
-        ]
-    return _template().render(
-        facts=facts,
-        kind=_kind(facts),
-        headline=_headline(facts),
-        charts=charts,
-        newest=list(facts.commits)[-_NEWEST:][::-1],
-        names=[
-            ("Tags and their snapshots", facts.tags),
-            ("Consumers and their next snapshots", facts.consumers),
-            ("Branches", dict.fromkeys(facts.branches, "")),
-            ("Options", facts.options),
-        ],
-        light=LIGHT,
-        dark=DARK,
-        size=size_text,
-    )
+        return _template().render(
+            facts=facts,
+            kind=_kind(facts),
+            headline=_headline(facts),
+            charts=[chart for chart in CHARTS if chart.applies(facts)],
+            draw=_svg,
+            wide=_WIDE,
+            narrow=_NARROW,
+            newest=list(facts.commits)[-_NEWEST:][::-1],
+            names=[
+                ("Tags and their snapshots", facts.tags),
+                ("Consumers and their next snapshots", facts.consumers),
+                ("Branches", dict.fromkeys(facts.branches, "")),
+                ("Options", facts.options),
+            ],
+            light=LIGHT,
+            dark=DARK,
+            size=size_text,
+        )
 
 
 def images_of(facts: Facts) -> dict[str, bytes]:

@@ -6,8 +6,8 @@ import json
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.catalog_objects import apply_change
-from paimon_sql.procedures.base import Context, Done, DryRun, Procedure, detail, required
-from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
+from paimon_sql.procedures.base import Context, Done, DryRun, DryRunNoted, Procedure, detail, required
+from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION
 
 
 class AlterFunction(Procedure):
@@ -26,9 +26,8 @@ class AlterFunction(Procedure):
             " removeOption or updateComment."
         )
 
-    class Result(Done, kw_only=True):
+    class Result(Done, DryRunNoted, kw_only=True):
         definitions: str | None = detail("the engines that have a definition now")
-        note: str | None = detail(WHETHER_DRY_RUN)
 
     def call(self, context: Context, arguments: Arguments) -> Result:
         try:

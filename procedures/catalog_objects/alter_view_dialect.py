@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.catalog_objects import ViewSchema
-from paimon_sql.procedures.base import Context, Done, DryRun, Procedure, detail, optional, required
+from paimon_sql.procedures.base import Context, Done, DryRun, DryRunNoted, Procedure, detail, optional, required
 
 _ENGINE = "spark"
 
@@ -21,9 +21,8 @@ class AlterViewDialect(Procedure):
         engine: str | None = optional(f"The engine, such as flink; {_ENGINE} by default.")
         query: str | None = optional("The query in that engine's syntax, for add and update.")
 
-    class Result(Done, kw_only=True):
+    class Result(Done, DryRunNoted, kw_only=True):
         dialects: str | None = detail("the engines that have their own query now")
-        note: str | None = detail("whether this was a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Result:
         action, engine = arguments.action.strip().lower(), (arguments.engine or "").strip() or _ENGINE

@@ -7,11 +7,10 @@ import json
 from paimon_sql.errors import FunctionExistsError, InvalidInputError, PaimonError
 from paimon_sql.format.schema.catalog_objects import FunctionSchema
 from paimon_sql.format.schema.types import DataField, parse_field
-from paimon_sql.procedures.base import Context, Done, DryRun, Noted, Procedure, detail, optional, required
+from paimon_sql.procedures.base import Context, Done, DryRun, DryRunNoted, Procedure, optional, required
 from paimon_sql.procedures.values import pairs_of
 
 THE_FUNCTION = "The function: f, db.f or catalog.db.f."
-WHETHER_DRY_RUN = "whether this was a dry run"
 _FIELDS = '[{"id": 0, "name": "x", "type": "INT"}]'
 
 
@@ -33,8 +32,8 @@ class CreateFunction(Procedure):
         comment: str | None = optional("Its comment.")
         options: str | None = optional("Its options, as 'k=v,k=v'.")
 
-    class Result(Done, Noted, kw_only=True):
-        note: str | None = detail(WHETHER_DRY_RUN, last=True)
+    class Result(Done, DryRunNoted, kw_only=True):
+        """Only whether it was a dry run."""
 
     def call(self, context: Context, arguments: Arguments) -> Result:
         schema = FunctionSchema(

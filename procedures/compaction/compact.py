@@ -55,16 +55,16 @@ class Compact(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Result:
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         clustered = clusters(table)
-        strategy = (arguments.compact_strategy or "").strip().lower() or ("minor" if clustered else "full")
+        given = (arguments.compact_strategy or "").strip().lower()
+        strategy = given or ("minor" if clustered else "full")
         if strategy not in ("full", "minor"):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="Use 'full' or 'minor'.")
+        skips_expired = table.options.get(COMPACTION_SKIP_EXPIRED_PARTITIONS)
         scope = Scope(
             chosen_partitions(table, arguments.partitions, arguments.where, context.zone),
             duration_of(arguments.partition_idle_time, "partition_idle_time"),
             _buckets(table, arguments.buckets),
-            frozenset(expired_partitions(table))
-            if table.options.get(COMPACTION_SKIP_EXPIRED_PARTITIONS)
-            else frozenset(),
+            frozenset(expired_partitions(table) if skips_expired else ()),
         )
         order, columns = _order(arguments)
         if order is not None:
@@ -76,8 +76,7 @@ class Compact(Procedure):
             plan = plan_sort(table, order, columns, scope=scope)
             nothing = "no rows to sort"
         else:
-            is_given = bool((arguments.compact_strategy or "").strip())
-            plan = plan_table(table, full=strategy == "full", scope=scope, is_explicit=is_given)
+            plan = plan_table(table, full=strategy == "full", scope=scope, is_explicit=bool(given))
             nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
         before, after, committed = plan.files, None, None
         if not arguments.dry_run:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.procedures.base import Context, Long, Noted, Procedure, column, detail, optional
 from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
@@ -37,52 +34,39 @@ class CompactDatabase(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Result:
         options_of(arguments.options)  # validate once, before the first table
-        chosen = context.tracked(list(matching_tables(context.catalog, arguments)))
-        done = [found for name in chosen if (found := _compact(context, name, arguments)) is not None]
-        answers = [table.answer for table in done if table.answer is not None]
-        failed = len(done) - len(answers)
-        compacted = sum(answer.compacted_files > 0 for answer in answers)
-        nothing = NOTHING_MERGED if done else "the expressions match no table"
+        compact, dry_run = Compact(), arguments.dry_run
+        done: list[Compact.Result] = []
+        failed, lines = 0, []
+        for name in context.tracked(list(matching_tables(context.catalog, arguments))):
+            table = f"`{name.database}`.`{name.table}`"
+            given = compact.Arguments(table=table, options=arguments.options, dry_run=dry_run)
+            try:
+                answer = compact.call(context, given)
+            except (NoSuchTableError, WrongKindError):
+                continue  # dropped concurrently, or without snapshots
+            except (PaimonError, OSError) as error:
+                failed += 1
+                lines.append(f"{name}: failed: {error}")
+                continue
+            done.append(answer)
+            lines.append(f"{name}: {_outcome(answer)}")
+        compacted = sum(answer.compacted_files > 0 for answer in done)
+        nothing = NOTHING_MERGED if lines else "the expressions match no table"
         return self.Result(
-            result=f"Compact database finished. Success: {len(answers)}, Failed: {failed}",
+            result=f"Compact database finished. Success: {len(done)}, Failed: {failed}",
             compacted_tables=compacted,
             failed_tables=failed,
-            compacted_files=sum(answer.compacted_files for answer in answers),
-            compacted_bytes=sum(answer.compacted_bytes for answer in answers),
-            new_files=None if arguments.dry_run else sum(answer.new_files or 0 for answer in answers),
-            new_bytes=None if arguments.dry_run else sum(answer.new_bytes or 0 for answer in answers),
-            tables="\n".join(map(_line, done)) or None,
+            compacted_files=sum(answer.compacted_files for answer in done),
+            compacted_bytes=sum(answer.compacted_bytes for answer in done),
+            new_files=None if dry_run else sum(answer.new_files or 0 for answer in done),
+            new_bytes=None if dry_run else sum(answer.new_bytes or 0 for answer in done),
+            tables="\n".join(lines) or None,
             note=None if compacted else nothing,
         )
 
 
-@dataclass(frozen=True)
-class _Compacted:
-    """The outcome for one table: the answer of `compact`, or an error."""
-
-    name: str
-    answer: Compact.Result | None = None
-    error: str | None = None
-
-
-def _line(table: _Compacted) -> str:
-    answer = table.answer
-    if answer is None:
-        return f"{table.name}: failed: {table.error}"
+def _outcome(answer: Compact.Result) -> str | None:
     if not answer.compacted_files:
-        return f"{table.name}: {answer.note}"
+        return answer.note
     outcome = "" if answer.new_files is None else f" into {answer.new_files}, snapshot {answer.snapshot_id}"
-    return f"{table.name}: {answer.compacted_files} files{outcome}"
-
-
-def _compact(context: Context, identifier: Identifier, arguments: CompactDatabase.Arguments) -> _Compacted | None:
-    """Compact a table; None if it was dropped concurrently, or has no snapshots."""
-    table = f"`{identifier.database}`.`{identifier.table}`"
-    given = Compact.Arguments(table=table, options=arguments.options, dry_run=arguments.dry_run)
-    try:
-        row = Compact().call(context, given)
-    except (NoSuchTableError, WrongKindError):
-        return None
-    except (PaimonError, OSError) as error:
-        return _Compacted(str(identifier), error=str(error))
-    return _Compacted(str(identifier), row)
+    return f"{answer.compacted_files} files{outcome}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
@@ -35,7 +33,7 @@ class MaterializeDeletionVectors(Procedure):
         new_files: Long | None = detail("files that replaced them; null in a dry run")
         new_bytes: Long | None = detail("their size in bytes; null in a dry run")
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Result:
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         # On a write-only table, procedures do what commits do not, such as expiration.
         table = table.with_options({WRITE_ONLY.key: "false"})
@@ -55,7 +53,7 @@ class MaterializeDeletionVectors(Procedure):
                 messages = transaction.staged.own(run_evolved(table, context.executor, base, tasks))
                 committed = operations.compact(transaction, messages)
             after = [f for m in messages for f in m.compact_after]
-        yield self.Result(
+        return self.Result(
             deleted_rows=sum(d.range.cardinality or 0 for task in tasks for d in task.deletions.values()),
             old_files=len(before),
             old_bytes=sum(f.file_size for f in before),

@@ -36,33 +36,35 @@ class MigrateDatabase(Procedure):
         tables: str | None = detail("the outcome of each table, one per line; null without any")
 
     def call(self, context: Context, arguments: Arguments) -> Result:
-        options = migrate_table.options_of_table(arguments.options, arguments.options_map)
-        threads = positive(arguments.parallelism)
+        # Validate once, before the first table.
+        migrate_table.options_of_table(arguments.options, arguments.options_map)
+        positive(arguments.parallelism)
         plain, kind = migrate_table.known_tables(context, arguments.source_type)
         if kind != "hive":
             raise InvalidInputError(
                 f"A database cannot be a directory of {kind} files.", remedy="Use source_type => 'hive'."
             )
-        dry_run, database = arguments.dry_run, arguments.database
-        names = plain.names(database)
+        # All but the database are arguments of `migrate_table`, too.
+        given = {name: value for name, value in vars(arguments).items() if name != "database"}
+        procedure, names = migrate_table.MigrateTable(), plain.names(arguments.database)
         done, failed, lines = [], 0, []
         for name in names:
-            source = f"{database}.{name}"
+            source = f"{arguments.database}.{name}"
             try:
-                migrated = migrate_table.migrate(context, kind, source, options, threads=threads, dry_run=dry_run)
+                migrated = procedure.call(context, procedure.Arguments(table=source, **given))
             except (PaimonError, OSError) as error:
                 failed += 1
                 lines.append(f"{source}: failed: {error}")
                 continue
             done.append(migrated)
-            lines.append(f"{source}: {len(migrated.source.files)} files, {migrated.records} records")
+            lines.append(f"{source}: {migrated.migrated_files} files, {migrated.migrated_records} records")
         return self.Result(
             result=f"migrate database is finished, success cnt: {len(done)} , failed cnt: {failed}",
             migrated_tables=len(done),
             failed_tables=failed,
-            migrated_files=sum(len(m.source.files) for m in done),
-            migrated_bytes=sum(m.source.bytes for m in done),
-            migrated_records=sum(m.records for m in done),
+            migrated_files=sum(m.migrated_files for m in done),
+            migrated_bytes=sum(m.migrated_bytes for m in done),
+            migrated_records=sum(m.migrated_records for m in done),
             tables="\n".join(lines) or None,
-            note=None if dry_run or names else f"{database} has no tables",
+            note=None if arguments.dry_run or names else f"{arguments.database} has no tables",
         )

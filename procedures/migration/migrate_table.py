@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 
 from paimon_sql import errors
-from paimon_sql.catalog.identifier import MAIN_BRANCH
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.table_types import writable
-from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema.records import Int, Long, StringMap
 from paimon_sql.format.schema.schema import TableSchema
@@ -59,38 +58,38 @@ class MigrateTable(Procedure):
         note: str | None = detail("what happened to the source", last=True)
 
     def call(self, context: Context, arguments: Arguments) -> Result:
-        keep = arguments.delete_origin is False
-        done = migrate(
-            context,
-            arguments.source_type,
-            arguments.table,
-            options_of_table(arguments.options, arguments.options_map),
-            target_name=arguments.target_table,
-            keep=keep,
-            threads=positive(arguments.parallelism),
-            dry_run=arguments.dry_run,
-        )
+        options = options_of_table(arguments.options, arguments.options_map)
+        threads, keep = positive(arguments.parallelism) or _THREADS, arguments.delete_origin is False
+        plain, kind = known_tables(context, arguments.source_type)
+        catalog, identifier = _target(context, arguments.target_table or _same_name(arguments.table))
+        exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
+        target = writable(catalog.table(identifier)) if exists else None
+        if target is not None and not arguments.dry_run:  # remove the files of an interrupted migration
+            migration.undo_migration(target, plain.directories(kind, arguments.table))
+        source = plain.table(kind, arguments.table, target)
+        if target is not None:
+            migration.check_target(source, target)
+        schema = target.schema if target is not None else _schema(source, options)
+        name, committed = f"{catalog.name}.{identifier}", None
+        # Check all files before anything is created.
+        draft = target or Table(name, f"{source.name}", source.file_io, schema)
+        messages = migration.examine(source, draft, context.executor)
+        if not arguments.dry_run:
+            with nullcontext(target) if target is not None else _created(catalog, identifier, schema, source) as opened:
+                executor = context.executor
+                committed = migration.migrate_files(source, opened, messages, executor, keep=keep, threads=threads)
+            if not keep:
+                source.drop()
         outcome = "keeps its files" if keep else "was dropped"
         return self.Result(
-            target=done.target,
-            migrated_files=len(done.source.files),
-            migrated_bytes=done.source.bytes,
-            migrated_records=done.records,
-            partitions=done.partitions,
-            snapshot_id=done.snapshot.id if done.snapshot else None,
-            note=None if arguments.dry_run else f"{done.source.name} {outcome}",
+            target=name,
+            migrated_files=len(source.files),
+            migrated_bytes=source.bytes,
+            migrated_records=sum(f.row_count for m in messages for f in m.new_files),
+            partitions=len({m.partition for m in messages}),
+            snapshot_id=committed.id if committed else None,
+            note=None if arguments.dry_run else f"{source.name} {outcome}",
         )
-
-
-@dataclass(frozen=True)
-class Migrated:
-    """The result of a migration, also of a dry run."""
-
-    source: migration.PlainTable
-    target: str
-    records: int
-    partitions: int
-    snapshot: Snapshot | None
 
 
 def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[str, str]:
@@ -127,34 +126,13 @@ def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
     return context.plain_tables, kind
 
 
-def migrate(
-    context: Context,
-    source_type: str,
-    source_name: str,
-    options: Mapping[str, str],
-    *,
-    target_name: str | None = None,
-    keep: bool = False,
-    threads: int | None,
-    dry_run: bool,
-) -> Migrated:
-    """Migrate one table.
-
-    Args:
-        context: the environment of the call.
-        source_type: the type of the source.
-        source_name: the table or directory.
-        options: the options of a new table.
-        target_name: the target; None for the name of the source.
-        keep: whether the source is kept.
-        threads: the number of files to move concurrently; None for the default.
-        dry_run: whether nothing is changed.
+def _target(context: Context, name: str) -> tuple[Catalog, Identifier]:
+    """The catalog and the name of the target table.
 
     Raises:
-        PaimonError: the table cannot be migrated; nothing was changed.
+        InvalidInputError: files cannot be added to such a table.
     """
-    plain, kind = known_tables(context, source_type)
-    catalog, identifier = context.locate(target_name or _same_name(source_name))
+    catalog, identifier = context.locate(name)
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise errors.InvalidInputError(f"{identifier} is not a table that files can be added to.")
     if catalog.host.is_used_outside(identifier):
@@ -162,40 +140,27 @@ def migrate(
             f"{catalog.name}.{identifier} is the name of a table that is not a Paimon table.",
             remedy="Use another target_table, and ALTER TABLE .. RENAME TO after the migration.",
         )
-    exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
-    target = writable(catalog.table(identifier)) if exists else None
-    if target is not None and not dry_run:
-        migration.undo_migration(target, plain.directories(kind, source_name))  # files of an interrupted migration
-    source = plain.table(kind, source_name, target)
-    if target is not None:
-        migration.check_target(source, target)
-    schema = target.schema if target is not None else _schema(source, options)
-    name = f"{catalog.name}.{identifier}"
-    # Check all files before anything is created.
-    draft = target or Table(name, f"{source.name}", source.file_io, schema)
-    messages = migration.examine(source, draft, context.executor)
-    records = sum(f.row_count for m in messages for f in m.new_files)
-    partitions = len({m.partition for m in messages})
-    if dry_run:
-        return Migrated(source, name, records, partitions, None)
-    if target is None:
-        with suppress(errors.DatabaseExistsError):
-            catalog.create_database(identifier.database, {})
-        target = catalog.create_table(identifier, schema)
+    return catalog, identifier
+
+
+@contextmanager
+def _created(
+    catalog: Catalog, identifier: Identifier, schema: TableSchema, source: migration.PlainTable
+) -> Iterator[Table]:
+    """A new target table; it is dropped again if the migration fails without having moved a file."""
+    with suppress(errors.DatabaseExistsError):
+        catalog.create_database(identifier.database, {})
+    table = catalog.create_table(identifier, schema)
     try:
-        workers = threads or _THREADS
-        committed = migration.migrate_files(source, target, messages, context.executor, keep=keep, threads=workers)
+        yield table
     except errors.CommitUnknownError:
         raise
     except errors.PaimonError:
         directories = list(dict.fromkeys(parent_of(f.path) for f in source.files))
-        if not exists and target.snapshots.latest_id() is None and not migration.undo_migration(target, directories):
+        if table.snapshots.latest_id() is None and not migration.undo_migration(table, directories):
             with suppress(errors.PaimonError):
                 catalog.drop_table(identifier)
         raise
-    if not keep:
-        source.drop()
-    return Migrated(source, name, records, partitions, committed)
 
 
 def _schema(source: migration.PlainTable, options: Mapping[str, str]) -> TableSchema:

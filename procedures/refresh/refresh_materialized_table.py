@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column, optional
+from paimon_sql.procedures.base import Context, OfTable, Procedure, Record, column, optional
 from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
 from paimon_sql.procedures.refresher import RefreshResult
 
-R = TypeVar("R", bound="RefreshMaterializedTable.Result")
+
+class RefreshedTable(Record):
+    """The first result column of refreshes."""
+
+    table: str = column("the table")
 
 
 class RefreshMaterializedTable(Procedure):
@@ -27,20 +28,8 @@ class RefreshMaterializedTable(Procedure):
     class Arguments(OfTable, kw_only=True):
         partitions: str | None = optional(PARTITIONS)
 
-    class Result(Record):
-        table: str = column("the table")
-        mode: str = column("FULL, INCREMENTAL, or NONE if nothing was due")
-        partitions: str | None = column("the partitions; null for the whole table")
-        rows: Long | None = column("number of written rows; null if none were due, or in a dry run")
-        snapshot_id: Long | None = column("the created snapshot; null without one")
-        seconds: float = column("duration in seconds")
-        note: str = column("why this mode was chosen")
-
-        @classmethod
-        def of(cls: type[R], identifier: Identifier, done: RefreshResult) -> R:
-            """The result row for a refresh."""
-            table = str(identifier)
-            return cls(table, done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note)
+    class Result(RefreshResult, RefreshedTable):
+        """The result of a refresh, after the name of the table."""
 
     def call(self, context: Context, arguments: Arguments) -> Result:
         catalog, identifier = context.locate(arguments.table)
@@ -51,4 +40,4 @@ class RefreshMaterializedTable(Procedure):
         table = context.table(arguments.table)
         partitions = listed_partitions(table, arguments.partitions)
         done = context.require_refresher().refresh(identifier, partitions, dry_run=arguments.dry_run)
-        return self.Result.of(identifier, done)
+        return self.Result(table=str(identifier), **vars(done))

@@ -37,7 +37,8 @@ class RefreshMaterializedTables(Procedure):
         refresher = context.require_refresher()
         chosen = [i for i in matching_tables(context.catalog, arguments) if context.catalog.has_materialized(i)]
         for identifier in context.tracked(_ordered(context, refresher, chosen)):
-            yield self.Result.of(identifier, _refreshed(context, refresher, identifier, dry_run=arguments.dry_run))
+            done = _refreshed(context, refresher, identifier, dry_run=arguments.dry_run)
+            yield self.Result(table=str(identifier), **vars(done))
 
 
 def _ordered(context: Context, refresher: Refresher, chosen: list[Identifier]) -> list[Identifier]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional
-from paimon_sql.procedures.values import pattern_of
+from paimon_sql.procedures.values import name_filter
 
 
 class ClearConsumers(Procedure):
@@ -21,10 +21,10 @@ class ClearConsumers(Procedure):
         names: str | None = detail("their names; null without any")
 
     def call(self, context: Context, arguments: Arguments) -> Result:
-        including = pattern_of(arguments.includingConsumers, "includingConsumers", ".*")
-        excluding = pattern_of(arguments.excludingConsumers, "excludingConsumers", "(?!)")
+        includes = name_filter(arguments.includingConsumers, "includingConsumers", ".*")
+        excludes = name_filter(arguments.excludingConsumers, "excludingConsumers", "(?!)")
         consumers = context.table(arguments.table).consumers
-        names = [n for n in consumers.names() if including.accepts(n) and not excluding.accepts(n)]
+        names = [n for n in consumers.names() if includes(n) and not excludes(n)]
         removed = [n for n in names if arguments.dry_run or consumers.remove(n)]
         note = None if removed else "no consumer matches"
         return self.Result(removed_consumers=len(removed), names=", ".join(removed) or None, note=note)

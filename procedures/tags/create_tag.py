@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import format_duration
 from paimon_sql.procedures.base import Context, Done, Long, Noted, OfTable, Procedure, detail, optional, required
@@ -11,8 +13,10 @@ from paimon_sql.storage.maintenance.tags.management import create_tag
 THE_TAG = "The tag's name."
 SNAPSHOT_KEPT = "the snapshot of the tag"
 RECORDS_KEPT = "the records of that snapshot, before merging"
+TIME_RETAINED = "How long to retain the tag, as '36 h' or '7 d'; forever by default."
 RETAINED = "how long the tag is retained; null for forever"
-WHY_NOTHING = "why nothing was done"
+
+R = TypeVar("R", bound="CreateTag.Result")
 
 
 class CreateTag(Procedure):
@@ -24,7 +28,7 @@ class CreateTag(Procedure):
     class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         snapshot: Long | None = optional("The snapshot; the latest by default.")
-        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
+        time_retained: str | None = optional(TIME_RETAINED)
 
     class Result(Done, Noted, kw_only=True):
         snapshot_id: Long | None = detail(SNAPSHOT_KEPT)
@@ -32,8 +36,8 @@ class CreateTag(Procedure):
         retained: str | None = detail(RETAINED)
 
         @classmethod
-        def of(cls, tag: Tag) -> CreateTag.Result:
-            """The result row for a tag that was created or renamed, also for a dry run."""
+        def of(cls: type[R], tag: Tag) -> R:
+            """The result row for a tag that was created, renamed or replaced, also for a dry run."""
             records = tag.snapshot.total_record_count
             return cls(snapshot_id=tag.snapshot.id, record_count=records, retained=retention(tag))
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.metadata.snapshot import Tag
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.procedures.base import Context, Long, Noted, OfTable, Procedure, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, retention
+from paimon_sql.procedures.tags.create_tag import (
+    RECORDS_KEPT,
+    RETAINED,
+    SNAPSHOT_KEPT,
+    THE_TAG,
+    TIME_RETAINED,
+    retention,
+)
 from paimon_sql.procedures.values import duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import first_from_time
 
 
@@ -20,7 +28,7 @@ class CreateTagFromTimestamp(Procedure):
     class Arguments(OfTable, kw_only=True):
         tag: str = required(THE_TAG)
         timestamp: Long | None = optional("The time, in milliseconds since the epoch; mandatory.")
-        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
+        time_retained: str | None = optional(TIME_RETAINED)
 
     class Result(Noted, kw_only=True):
         tagName: str = column("the tag's name")  # noqa: N815
@@ -33,21 +41,19 @@ class CreateTagFromTimestamp(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Result:
         retained = duration_of(arguments.time_retained, "time_retained")
         table = context.table(arguments.table)
+        tag = create_tag(table, arguments.tag, self.first(table, arguments).id, retained, dry_run=arguments.dry_run)
+        return self.Result(
+            tagName=arguments.tag,
+            snapshot=tag.snapshot.id,
+            commit_time=tag.snapshot.time_millis,
+            watermark="null" if tag.snapshot.watermark is None else str(tag.snapshot.watermark),
+            record_count=tag.snapshot.total_record_count,
+            retained=retention(tag),
+        )
+
+    def first(self, table: Table, arguments: OfTable) -> Snapshot:
+        """The snapshot to tag."""
+        assert isinstance(arguments, CreateTagFromTimestamp.Arguments)
         if arguments.timestamp is None:
             raise InvalidInputError("create_tag_from_timestamp needs a timestamp.", remedy="Specify milliseconds.")
-        snapshot = first_from_time(table, arguments.timestamp)
-        tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=arguments.dry_run)
-        return found_record(arguments.tag, tag)
-
-
-def found_record(name: str, tag: Tag) -> CreateTagFromTimestamp.Result:
-    """The result row for a tag of a snapshot that was searched, also for a dry run."""
-    snapshot = tag.snapshot
-    return CreateTagFromTimestamp.Result(
-        tagName=name,
-        snapshot=snapshot.id,
-        commit_time=snapshot.time_millis,
-        watermark="null" if snapshot.watermark is None else str(snapshot.watermark),
-        record_count=snapshot.total_record_count,
-        retained=retention(tag),
-    )
+        return first_from_time(table, arguments.timestamp)

@@ -12,10 +12,12 @@ import pytest
 from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import BooleanType, DataField, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
+from paimon_sql.procedures.values import NOTHING_DONE
 from paimon_sql.storage.write.plan import plan_write
 from tests.procedures.rows import rows_of
 from tests.storage import commits
@@ -86,6 +88,21 @@ def test_a_dry_run_tells_what_the_real_run_does(context: Context, name: str) -> 
         {k: v for k, v in row.items() if k not in UNKNOWN_BEFORE} for row in done
     ]
     assert planned[0]["note"]
+
+
+def test_a_dry_run_on_a_view_or_function_says_so(context: Context) -> None:
+    context.catalog.create_view(Identifier("d", "v"), ViewSchema(tuple(FIELDS), "SELECT 1"))
+    context.catalog.create_function(Identifier("d", "f"), FunctionSchema(tuple(FIELDS), tuple(FIELDS[:1])))
+    before = files(context)
+    change = '{"action": "setOption", "key": "k", "value": "w"}'
+    (viewed,) = called(
+        context, "alter_view_dialect", {"view": "v", "action": "add", "query": "SELECT 2", "dry_run": True}
+    )
+    (changed,) = called(context, "alter_function", {"function": "f", "change": change, "dry_run": True})
+    assert files(context) == before
+    assert (viewed["dialects"], viewed["note"], changed["note"]) == ("spark", NOTHING_DONE, NOTHING_DONE)
+    (changed,) = called(context, "alter_function", {"function": "f", "change": change})
+    assert changed["note"] is None
 
 
 @pytest.mark.parametrize(

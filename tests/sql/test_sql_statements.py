@@ -14,7 +14,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql.carried_statements import Statement, call_sql, decode, encode
-from paimon_sql.sql.functions.calls import called_names, with_placeholders
+from paimon_sql.sql.functions import called_names, with_placeholders
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from tests.sql.sql_cases import STATEMENTS, T

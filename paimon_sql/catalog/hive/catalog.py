@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from paimon_sql import errors
 from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError, with_site
 from paimon_sql.catalog.hive.entries import Entries, ViewsInMetastore
-from paimon_sql.catalog.hive.environment import HiveLock, HivePartitions, LockSettings
+from paimon_sql.catalog.hive.environment import HiveLock, HivePartitions
 from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.tables import InProperties, Locations, TableStruct, plain
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
@@ -22,6 +23,8 @@ from paimon_sql.format.options.engines.catalog import (
     ALTER_TABLE_CASCADE,
     HIVE_SKIP_UPDATE_STATS,
     LOCATION_IN_PROPERTIES,
+    LOCK_ACQUIRE_TIMEOUT,
+    LOCK_CHECK_MAX_SLEEP,
     SYNC_ALL_PROPERTIES,
     TABLE_TYPE,
 )
@@ -53,7 +56,8 @@ class HiveCatalog(ViewsInMetastore):
         self.entries = Entries(metastore)
         self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else Locations()
         self.takes_locks = self._wants_locks()
-        self._settings = LockSettings.of(metastore, options)
+        timeout, longest_wait = map(TableOptions(options).get, (LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP))
+        self._new_lock = partial(HiveLock, metastore, timeout.total_seconds(), longest_wait.total_seconds())
         self._synced = bool(TableOptions(self.options).get(SYNC_ALL_PROPERTIES))
 
     def _drop_database(self, database: str, cascade: bool) -> None:
@@ -338,7 +342,7 @@ class HiveCatalog(ViewsInMetastore):
     def _lock(self, identifier: Identifier) -> TableLock:
         if not self.takes_locks:
             return UNLOCKED
-        return HiveLock(self._settings, Identifier(identifier.database.lower(), identifier.table.lower()))
+        return self._new_lock(Identifier(identifier.database.lower(), identifier.table.lower()))
 
     def _kind(self, schema: TableSchema) -> str:
         """The Hive table type of a new table without a location."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.column_types import LOCAL_TIMESTAMP, paimon_type
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.warehouse import RegisteredCatalog
-from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.catalog_objects import ViewSchema
 from paimon_sql.format.schema.types import DataField
 
@@ -27,10 +27,6 @@ class Entries:
     """The entries of a metastore; names are case-insensitive."""
 
     metastore: Metastore
-
-    def databases(self) -> list[str]:
-        """The names of all databases, sorted."""
-        return sorted(self.metastore.call("get_all_databases"))
 
     def database(self, name: str) -> tables.DatabaseStruct | None:
         """A database; None if it does not exist."""
@@ -126,7 +122,7 @@ class DatabasesInMetastore(RegisteredCatalog):
     locations: tables.Locations
 
     def list_databases(self) -> list[str]:
-        return self.entries.databases()
+        return sorted(self.entries.metastore.call("get_all_databases"))
 
     def database_exists(self, database: str) -> bool:
         return self.entries.database(database) is not None
@@ -146,13 +142,12 @@ class DatabasesInMetastore(RegisteredCatalog):
             ownerName=properties.get(_OWNER),
         )
         self.locations.place_database(entry, location)
-        taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE:
-            raise taken
+            raise self._taken_database(database)
         try:
             self.entries.metastore.call("create_database", entry)
         except EntryExistsError:
-            raise taken from None
+            raise self._taken_database(database) from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
         found = self._database(database)
@@ -229,10 +224,8 @@ class ViewsInMetastore(DatabasesInMetastore):
                 raise self._taken_view(identifier) from None
             self._put(identifier, entry)
 
-    def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
-        changed = change(self.view(identifier))
-        self._put(identifier, self._entry(identifier, changed))
-        return changed
+    def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
+        self._put(identifier, self._entry(identifier, after))
 
     def drop_view(self, identifier: Identifier) -> None:
         if self._view(identifier) is None or not self.entries.drop(identifier.database, identifier.object_name):

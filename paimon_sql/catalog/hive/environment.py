@@ -19,8 +19,7 @@ from paimon_sql.catalog.hive.layout.tables import Locations
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, PaimonError
 from paimon_sql.format.layout.partitions import escape_path_name
-from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.engines.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
+from paimon_sql.format.options.engines.catalog import LOCK_ACQUIRE_TIMEOUT
 from paimon_sql.storage.metadata.catalog_environment import HeldLock, PartitionRegistry, TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -28,31 +27,19 @@ _FIRST_WAIT = 0.05
 
 
 @dataclass(frozen=True)
-class LockSettings:
-    """The lock settings of a catalog.
+class HiveLock(TableLock):
+    """The lock of a table and its branches; the metastore expires abandoned locks (Paimon: `HiveCatalogLock`).
 
     Attributes:
         metastore: the metastore with the locks.
         timeout: the max seconds to wait for a lock.
         longest_wait: the max seconds between two attempts.
+        table: the table.
     """
 
     metastore: Metastore
     timeout: float
     longest_wait: float
-
-    @classmethod
-    def of(cls, metastore: Metastore, options: Mapping[str, str]) -> LockSettings:
-        """The settings of a catalog with these options."""
-        timeout, longest_wait = map(TableOptions(options).get, (LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP))
-        return cls(metastore, timeout.total_seconds(), longest_wait.total_seconds())
-
-
-@dataclass(frozen=True)
-class HiveLock(TableLock):
-    """The lock of a table and its branches; the metastore expires abandoned locks (Paimon: `HiveCatalogLock`)."""
-
-    settings: LockSettings
     table: Identifier
 
     @contextmanager
@@ -60,7 +47,7 @@ class HiveLock(TableLock):
         name = Identifier(self.table.database, self.table.table, branch)
         lock_id = self._acquire(name)
         try:
-            yield _Acquired(self.settings.metastore, lock_id, name)
+            yield _Acquired(self.metastore, lock_id, name)
         finally:
             self._release(lock_id)
 
@@ -69,16 +56,16 @@ class HiveLock(TableLock):
         kind = {"type": ttypes.LockType.EXCLUSIVE, "level": ttypes.LockLevel.TABLE}
         component = ttypes.LockComponent(**kind, dbname=name.database, tablename=name.object_name)
         component.operationType = None  # as of Hive's LOCK TABLE; the default is for transactions
-        user, host = self.settings.metastore.user, socket.gethostname()
+        user, host = self.metastore.user, socket.gethostname()
         request = ttypes.LockRequest(component=[component], user=user, hostname=host)
         started, wait = time.monotonic(), _FIRST_WAIT
-        response = self.settings.metastore.call("lock", request)
+        response = self.metastore.call("lock", request)
         lock_id = int(response.lockid)
         try:
-            while response.state == ttypes.LockState.WAITING and time.monotonic() - started < self.settings.timeout:
-                wait = min(wait * 2, self.settings.longest_wait)
+            while response.state == ttypes.LockState.WAITING and time.monotonic() - started < self.timeout:
+                wait = min(wait * 2, self.longest_wait)
                 time.sleep(wait * random.uniform(0.5, 1))
-                response = self.settings.metastore.call("check_lock", ttypes.CheckLockRequest(lockid=lock_id))
+                response = self.metastore.call("check_lock", ttypes.CheckLockRequest(lockid=lock_id))
         except BaseException:
             self._release(lock_id)
             raise
@@ -93,7 +80,7 @@ class HiveLock(TableLock):
     def _release(self, lock_id: int) -> None:
         """Release the lock; if that fails, it expires."""
         try:
-            self.settings.metastore.call("unlock", ttypes.UnlockRequest(lockid=lock_id))
+            self.metastore.call("unlock", ttypes.UnlockRequest(lockid=lock_id))
         except PaimonError as error:
             _LOG.warning("Lock %d of Hive's metastore could not be released: %s", lock_id, error)
 

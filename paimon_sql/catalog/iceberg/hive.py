@@ -89,7 +89,8 @@ class HiveRegistration(Registration):
                 key=METADATA_ICEBERG_DATABASE.key,
                 remedy=f"Set '{METADATA_ICEBERG_DATABASE.key}' to another database.",
             )
-        if (entry.parameters or {}).get(_LOCATION) == location and not self._columns_differ(entry):
+        is_current = [c.name for c in entry.sd.cols] == [c.name for c in self._columns()]
+        if is_current and (entry.parameters or {}).get(_LOCATION) == location:
             return
         self._describe(entry, location)
         keep = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
@@ -109,9 +110,6 @@ class HiveRegistration(Registration):
     def _columns(self) -> list[ColumnStruct]:
         fields = self._table.schemas.newest().fields
         return [FieldSchema(name=f.name.lower(), type=hive_type(f.type), comment=f.description) for f in fields]
-
-    def _columns_differ(self, entry: TableStruct) -> bool:
-        return [c.name for c in entry.sd.cols] != [c.name for c in self._columns()]
 
     def _make_database(self, name: str) -> None:
         if self._entries.database(name) is None:

@@ -52,13 +52,12 @@ class JdbcCatalog(ViewsInRecords):
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         location = self._database_path(database)
         self._check_properties(database, properties)
-        taken = errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE or self.database_exists(database):
-            raise taken
+            raise self._taken_database(database)
         try:
             self.records.add_database(database, {_LOCATION: location, **properties})
         except NameExistsError:
-            raise taken from None
+            raise self._taken_database(database) from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
         self._require(database)

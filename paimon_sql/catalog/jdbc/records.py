@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 
 from paimon_sql.catalog.identifier import Identifier
@@ -46,20 +46,11 @@ class Records:
 
     def databases(self) -> list[str]:
         """The names of all databases, sorted: those with properties, tables or views."""
-        with self.database.transaction() as connection:
-            found: set[str] = set()
-            for table in self._of_databases():
-                query = select(table.c.database_name).distinct().where(self._of_catalog(table))
-                found.update(connection.scalars(query))
-        return sorted(found)
+        return sorted(self._database_names())
 
     def has_database(self, name: str) -> bool:
         """Whether a database exists."""
-        with self.database.transaction() as connection:
-            return any(
-                name in connection.scalars(select(t.c.database_name).distinct().where(self._of_catalog(t, name)))
-                for t in self._of_databases()
-            )
+        return name in self._database_names(name)
 
     def properties(self, name: str) -> dict[str, str]:
         """The properties of a database."""
@@ -110,12 +101,7 @@ class Records:
 
     def drop_table(self, database: str, name: str) -> bool:
         """Delete a table; False if it does not exist."""
-        with self.database.transaction() as connection:
-            if not self._has(connection, self.layout.tables, database, name):
-                return False
-            for table in (self.layout.table_properties, self.layout.tables):
-                result = connection.execute(delete(table).where(self._named(table, database, name)))
-        return result.rowcount > 0
+        return self._drop(database, name, self.layout.table_properties, self.layout.tables)
 
     @contextmanager
     def renaming_table(self, source: tuple[str, str], target: tuple[str, str]) -> Iterator[bool]:
@@ -182,11 +168,7 @@ class Records:
 
     def drop_view(self, database: str, name: str) -> bool:
         """Delete a view; False if it does not exist."""
-        table = self.layout.views
-        with self.database.transaction() as connection:
-            if not self._has(connection, table, database, name):
-                return False
-            return connection.execute(delete(table).where(self._named(table, database, name))).rowcount > 0
+        return self._drop(database, name, self.layout.views)
 
     def rename_view(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Rename a view; False if it does not exist, NameExistsError if the new name exists."""
@@ -199,6 +181,11 @@ class Records:
 
     def _of_databases(self) -> tuple[Table, ...]:
         return self.layout.database_properties, self.layout.tables, self.layout.views
+
+    def _database_names(self, name: str | None = None) -> set[str]:
+        queries = (select(t.c.database_name).distinct().where(self._of_catalog(t, name)) for t in self._of_databases())
+        with self.database.transaction() as connection:
+            return set(connection.scalars(union_all(*queries)))
 
     def _of_catalog(self, table: Table, database: str | None = None) -> ColumnElement[bool]:
         condition = table.c.catalog_key == self.catalog_key
@@ -215,6 +202,15 @@ class Records:
     def _has(self, connection: Connection, table: Table, database: str, name: str) -> bool:
         query = select(table.c.database_name, _name_of(table)).where(self._named(table, database, name))
         return any((found, other) == (database, name) for found, other in connection.execute(query))
+
+    def _drop(self, database: str, name: str, *tables: Table) -> bool:
+        """Delete the rows of a name; False if the last of the tables has none."""
+        with self.database.transaction() as connection:
+            if not self._has(connection, tables[-1], database, name):
+                return False
+            for table in tables:
+                result = connection.execute(delete(table).where(self._named(table, database, name)))
+        return result.rowcount > 0
 
     def _add_properties(
         self, connection: Connection, table: Table, properties: Mapping[str, str], **names: str

@@ -115,13 +115,12 @@ class RestCatalog(DefinitionsOnServer):
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
-        taken = errors.DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE:
-            raise taken
+            raise self._taken_database(database)
         try:
             self.client.post("databases", body={"name": database, "options": dict(properties)})
         except ConflictAnswerError:
-            raise taken from None
+            raise self._taken_database(database) from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
         removals = [k for k, v in changes.items() if v is None]

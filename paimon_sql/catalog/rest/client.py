@@ -260,7 +260,8 @@ class Server:
                 break
             _LOG.info("%s is busy, retrying %s", self.address, request)
             _wait(retry, response.headers.get("Retry-After"))
-        raise refusal(self.address, request, response.status, data, _request_id(response))
+        request_id = next((v for k, v in response.headers.items() if "request-id" in k.lower()), None)
+        raise refusal(self.address, request, response.status, data, request_id)
 
     def _sent(self, request: Request, url: str) -> tuple[BaseHTTPResponse, bytes]:
         headers = {"Accept": JSON, **dict(self.headers)}
@@ -298,10 +299,6 @@ def _wait(retry: int, retry_after: str | None) -> None:
     """Wait before a retry: the server's ``Retry-After``, or exponential backoff."""
     seconds = float(retry_after) if retry_after is not None and retry_after.strip().isdecimal() else 2.0**retry
     time.sleep(min(seconds, _MAX_WAIT) * random.uniform(1, 1.1))
-
-
-def _request_id(response: BaseHTTPResponse) -> str | None:
-    return next((v for k, v in response.headers.items() if "request-id" in k.lower()), None)
 
 
 def _reason(error: Exception) -> str:

@@ -41,12 +41,6 @@ class DefinitionsOnServer(Catalog):
         else:
             self._change_view(identifier, found, view)
 
-    def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
-        found = self.view(identifier)
-        changed = change(found)
-        self._change_view(identifier, found, changed)
-        return changed
-
     def drop_view(self, identifier: Identifier) -> None:
         with self._missing(self._no_view(identifier), identifier.database):
             self.client.delete(*path_of("views", identifier))
@@ -67,14 +61,7 @@ class DefinitionsOnServer(Catalog):
         with self._within(database):
             return sorted(self.client.listed("databases", database, "functions", member="functions"))
 
-    def function_name(self, identifier: Identifier) -> str | None:
-        names, name = self.list_functions(identifier.database), identifier.object_name
-        return name if name in names else next((n for n in names if n.lower() == name.lower()), None)
-
-    def function(self, identifier: Identifier) -> FunctionSchema:
-        name = self.function_name(identifier)
-        if name is None:
-            raise self._no_function(identifier)
+    def _find_function(self, identifier: Identifier, name: str) -> FunctionSchema:
         with self._missing(self._no_function(identifier), identifier.database):
             body = self.client.get(*_function_path(identifier, name))
         return parse_function(json.dumps(body), f"Function {self.name}.{identifier}")
@@ -88,14 +75,6 @@ class DefinitionsOnServer(Catalog):
             self._make_function(identifier, check_name(identifier.object_name, "function"), function)
         else:
             self._change_function(identifier, name, self.function(identifier), function)
-
-    def alter_function(
-        self, identifier: Identifier, change: Callable[[FunctionSchema], FunctionSchema]
-    ) -> FunctionSchema:
-        found = self.function(identifier)
-        changed = change(found)
-        self._change_function(identifier, self.function_name(identifier) or identifier.object_name, found, changed)
-        return changed
 
     def drop_function(self, identifier: Identifier) -> None:
         name = self.function_name(identifier)

@@ -31,7 +31,7 @@ from paimon_sql.spark.java.catalyst import DataType, InternalRow, StructType
 from paimon_sql.spark.java.session import SessionState
 from paimon_sql.spark.jvm.gateway import CONNECTOR, DATA_TYPE, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
-from paimon_sql.sql.functions.catalog_functions import (
+from paimon_sql.sql.functions import (
     BLOB_FUNCTIONS,
     BLOB_VIEW,
     BUCKET_FUNCTIONS,

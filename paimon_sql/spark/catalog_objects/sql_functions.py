@@ -35,7 +35,7 @@ from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.errors import paimon_error_of
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.sql.functions.calls import called_names, with_placeholders
+from paimon_sql.sql.functions import called_names, with_placeholders
 from paimon_sql.sql.types import spark_type as spark_sql_type
 
 T = TypeVar("T")

@@ -30,7 +30,7 @@ from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.functions.calls import NameLocations, calls_in
+from paimon_sql.sql.functions import NameLocations, calls_in
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.materialized.refresh import SourceState
 from paimon_sql.storage.scan.read_state import Comparison, RowChange, compared, is_tracked, state_of

@@ -31,8 +31,8 @@ from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options import session_options
 from paimon_sql.spark.session.attached import AttachedSession
+from paimon_sql.sql import functions
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
-from paimon_sql.sql.functions import catalog_functions
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, may_need_rewrite, rewrite
 from paimon_sql.storage.format_tables import FormatTable
 
@@ -138,11 +138,11 @@ class ParserProxy(Proxy):
 
     def _with_functions(self, text: str) -> str:
         """Rewrite calls of catalog functions over columns to functions of the session, and register these."""
-        if not catalog_functions.calls_functions(text):
-            return catalog_functions.hide_session_functions(text) if self._has_functions else text
-        rewritten, names = catalog_functions.rewrite_calls(text, self._context(self._catalogs()))
+        if not functions.calls_functions(text):
+            return functions.hide_session_functions(text) if self._has_functions else text
+        rewritten, names = functions.rewrite_calls(text, self._context(self._catalogs()))
         if names:
-            catalog_functions.check_not_in_definition(text, catalog_functions.called_function(names[0]))
+            functions.check_not_in_definition(text, functions.called_function(names[0]))
             register_functions(self._session.python, names)
             self._has_functions = True
         return rewritten

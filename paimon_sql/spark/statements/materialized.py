@@ -55,7 +55,7 @@ class RunRefreshMaterialized(Runner[sql.RefreshMaterializedTable]):
         identifier = context.identifier(statement.table)
         refresher = SessionRefresher(context.session, context.catalog)
         done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
-        return Answer(RefreshProcedure.results, [astuple(RefreshProcedure.Result.of(identifier, done))])
+        return Answer(RefreshProcedure.results, [(str(identifier), *astuple(done))])
 
 
 class RunDropMaterialized(Runner[sql.DropMaterializedTable]):

@@ -15,23 +15,28 @@ LOCAL_TIMESTAMP = "timestamp with local time zone"
 _MAX_CHAR, _MAX_VARCHAR = 255, 65535
 
 
-_PLAIN: dict[type[t.DataType], str] = {
-    t.BooleanType: "boolean",
-    t.TinyIntType: "tinyint",
-    t.SmallIntType: "smallint",
-    t.IntType: "int",
-    t.BigIntType: "bigint",
-    t.FloatType: "float",
-    t.DoubleType: "double",
-    t.DateType: "date",
-    t.BinaryType: "binary",
-    t.VarBinaryType: "binary",
-    t.BlobType: "binary",
+_TYPES: dict[str, t.DataType] = {
+    "boolean": t.BooleanType(),
+    "tinyint": t.TinyIntType(),
+    "smallint": t.SmallIntType(),
+    "int": t.IntType(),
+    "bigint": t.BigIntType(),
+    "float": t.FloatType(),
+    "double": t.DoubleType(),
+    "string": t.string_type(),
+    "binary": t.bytes_type(),
+    "date": t.DateType(),
+    "timestamp": t.TimestampType(),
+    LOCAL_TIMESTAMP: t.LocalZonedTimestampType(),
+}
+"""The types without parameters, by Hive's names."""
+_NAMES: dict[type[t.DataType], str] = {
+    **{type(plain): name for name, plain in _TYPES.items()},
+    **dict.fromkeys((t.BinaryType, t.BlobType), "binary"),
     t.TimeType: "string",
-    t.TimestampType: "timestamp",
-    t.LocalZonedTimestampType: LOCAL_TIMESTAMP,
     t.VariantType: "struct<value:binary,metadata:binary>",
 }
+_PRIMITIVES = {h.TypeParser(name).parse_type().primitive_type: plain for name, plain in _TYPES.items()}
 
 
 def hive_type(data_type: t.DataType) -> str:
@@ -55,25 +60,9 @@ def hive_type(data_type: t.DataType) -> str:
             return f"map<{hive_type(data_type.key)},{hive_type(data_type.value)}>"
         case t.RowType():
             return f"struct<{','.join(f'{f.name}:{hive_type(f.type)}' for f in data_type.fields)}>"
-    if type(data_type) not in _PLAIN:
+    if type(data_type) not in _NAMES:
         raise UnsupportedError(f"Hive's metastore has no type for {data_type}.")
-    return _PLAIN[type(data_type)]
-
-
-_PRIMITIVES: dict[h.PrimitiveCategory, t.DataType] = {
-    h.PrimitiveCategory.BOOLEAN: t.BooleanType(),
-    h.PrimitiveCategory.BYTE: t.TinyIntType(),
-    h.PrimitiveCategory.SHORT: t.SmallIntType(),
-    h.PrimitiveCategory.INT: t.IntType(),
-    h.PrimitiveCategory.LONG: t.BigIntType(),
-    h.PrimitiveCategory.FLOAT: t.FloatType(),
-    h.PrimitiveCategory.DOUBLE: t.DoubleType(),
-    h.PrimitiveCategory.STRING: t.string_type(),
-    h.PrimitiveCategory.BINARY: t.bytes_type(),
-    h.PrimitiveCategory.DATE: t.DateType(),
-    h.PrimitiveCategory.TIMESTAMP: t.TimestampType(),
-    h.PrimitiveCategory.TIMESTAMPLOCALTZ: t.LocalZonedTimestampType(),
-}
+    return _NAMES[type(data_type)]
 
 
 def paimon_type(name: str) -> t.DataType:

@@ -138,5 +138,6 @@ def _change(column: Column, reading: Reading) -> ColumnChange:
         kinds = (column.node.args.get("kind"), *column.node.constraints)
         at = next((kind for kind in kinds if kind is not None and "start" in kind.meta), column.node)
         raise reading.error(f"The type of column '{column.name}' is not supported.", at)
-    position, after = column.position or (None, None)
+    place = column.node.args.get("position")
+    position, after = (place.args["position"], place.name or None) if place else (None, None)
     return ColumnChange(column.name, type_text(column.type), column.comment, position, after)

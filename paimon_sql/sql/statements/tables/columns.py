@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from sqlglot import exp
 
@@ -24,7 +23,6 @@ class Column:
         type: its type, with nullability; None if Paimon has no such type, and Spark reports the error.
         foreign: whether Spark does not know the spelling of the type.
         is_key: whether the definition has PRIMARY KEY.
-        position: ``("FIRST", None)``, ``("AFTER", name)`` or None.
         edits: the edits to Spark's form.
     """
 
@@ -33,7 +31,6 @@ class Column:
     foreign: bool = False
     is_key: bool = False
     comment: str | None = None
-    position: tuple[Literal["FIRST", "AFTER"], str | None] | None = None
     edits: list[Edit] = field(default_factory=list)
 
     @property
@@ -74,8 +71,6 @@ def _column(node: exp.ColumnDef, text: str, spark_style: bool) -> Column:
                 column.edits.append(_without(text, span(constraint)))
         elif isinstance(what, exp.CommentColumnConstraint):
             column.comment = what.name
-    if position := node.args.get("position"):
-        column.position = (position.args["position"], position.name or None)
     if isinstance(kind, ExactType):
         column.type = kind.paimon.as_nullable(nullable)
         column.foreign = column.foreign or kind.meta["foreign"]

@@ -1,1 +1,0 @@
-"""Function calls and table names inside statements."""
