@@ -26,7 +26,7 @@ from paimon_sql.storage.merge.aggregates.base import (
     valid_mask,
 )
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue
-from paimon_sql.storage.merge.aggregates.of_schema import group_functions
+from paimon_sql.storage.merge.aggregates.registry import group_functions
 from paimon_sql.storage.merge.engines import reducing
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.windows import Window
