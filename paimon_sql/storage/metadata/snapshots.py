@@ -332,8 +332,8 @@ class RollbackMark:
 
     A rollback frees the numbers of the snapshots that it drops. A writer that built on a dropped snapshot and was
     paused meanwhile can create its snapshot under a number that the history reaches again: a late snapshot, called a
-    stray, which the writer withdraws after its next check (`commit/snapshot/standing.py`). Until then no commit may
-    build on it.
+    stray, which the writer withdraws after its next check (`commit/snapshot/snapshot_commit.py`). Until then no commit
+    may build on it.
 
     So a rollback first writes a mark: its generation, its target snapshot, and the maximum number of a stray. Our
     snapshots in that range record the generation that their writer knew. One of an earlier generation is a stray: no
