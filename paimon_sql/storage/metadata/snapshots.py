@@ -64,6 +64,11 @@ class SnapshotManager:
         earliest, latest = self.earliest_id(), self.latest_id()
         return None if earliest is None or latest is None else range(earliest, latest + 1)
 
+    def retained_ids(self) -> list[int]:
+        """Return the ids of the existing snapshots from the earliest retained one on, ascending."""
+        earliest = self.earliest_id()
+        return [] if earliest is None else [i for i in self.directory.versions() if i >= earliest]
+
     def latest(self, known: Snapshot | None = None) -> Snapshot | None:
         """Return the latest snapshot; None for a table without snapshots.
 

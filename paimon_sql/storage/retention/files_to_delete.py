@@ -288,7 +288,7 @@ def plan_expiry(
     elsewhere, changelogs = references.other_references(table, expired[0].id, end.id)
     if not keeps_changelog:
         # Changelogs of a time when they outlived snapshots still need their files.
-        changelogs = [*references.changelogs_of(table), *changelogs]
+        changelogs = [*table.changelogs.all(), *changelogs]
     uses = references.uses_of(table, [*own, *elsewhere], changelogs, references.named_files(deleted))
     files = FilesToDelete()
     files.add_unused(table, deleted, uses)

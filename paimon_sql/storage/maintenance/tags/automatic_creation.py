@@ -218,8 +218,7 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
 
 
 def _snapshots_from(table: Table, seen: SnapshotView, first: int) -> Iterator[Snapshot]:
-    first = max(first, table.snapshots.earliest_id() or 0)
-    for snapshot_id in table.snapshots.directory.versions():
+    for snapshot_id in table.snapshots.retained_ids():
         if snapshot_id >= first and (found := seen.find(snapshot_id)) is not None:  # otherwise it expired concurrently
             yield found
 
