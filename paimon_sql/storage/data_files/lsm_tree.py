@@ -18,6 +18,7 @@ from paimon_sql.format.options.operations.compaction import NUM_LEVELS, NUM_SORT
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.file_groups import FileSet
 from paimon_sql.storage.expressions.kernels.sorting import dense_ranks
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.table.table import Table
@@ -106,16 +107,11 @@ def _disjoint(run: Sequence[int], low: np.ndarray, high: np.ndarray) -> list[lis
 
 
 @dataclass(frozen=True)
-class LevelRun:
+class LevelRun(FileSet):
     """A sorted run and its level."""
 
     level: int
     files: tuple[DataFileMeta, ...]
-
-    @property
-    def size(self) -> int:
-        """The total file size in bytes."""
-        return sum(f.file_size for f in self.files)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
-from paimon_sql.storage.data_files.file_groups import FileGroup
+from paimon_sql.storage.data_files.file_groups import FileGroup, FileSet
 from paimon_sql.storage.data_files.live_files import Deletion
 from paimon_sql.storage.data_files.lsm_tree import Section
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
@@ -31,7 +31,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(FileSet):
     """Files of one bucket that one reader reads.
 
     Attributes:
@@ -73,11 +73,6 @@ class Split:
     def is_of_its_bucket(self) -> bool:
         """Whether each file lies in the bucket, partition and branch that are read, and holds complete rows."""
         return type(self) is Split and self.table is None and not self.origins
-
-    @property
-    def size(self) -> int:
-        """The size of the files in bytes."""
-        return sum(f.file_size for f in self.files)
 
     @property
     def row_count(self) -> int:

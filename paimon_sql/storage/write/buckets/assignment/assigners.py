@@ -14,6 +14,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
 from paimon_sql.format.rows.bucket_functions import row_hash
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.base import HashIndexFile
@@ -114,9 +115,7 @@ class HashAssigner:
     def __init__(self, table: Table, index: Mapping[Target, HashIndexFile], assigners: int) -> None:
         self._table = table
         self._assigners = assigners
-        self._files: dict[bytes, list[tuple[int, HashIndexFile]]] = {}
-        for (partition, bucket), file in index.items():
-            self._files.setdefault(partition, []).append((bucket, file))
+        self._files = grouped((partition, (bucket, file)) for (partition, bucket), file in index.items())
         self._router = Router(table.schema, 1)
         self._known: dict[bytes, dict[int, _KnownAssignerPartition]] = {}
 
