@@ -397,8 +397,7 @@ class RollbackMark:
 
     def take_back(self, rewind: Rollback) -> None:
         """Delete a mark that was written into the directory of another table."""
-        if self._file_io.read_if_exists(self.path) == _serialize(rewind):
-            self._file_io.delete_durably(self.path)
+        self._file_io.delete_if(self.path, _serialize(rewind).__eq__, durable=True)
 
     def _change(self, change: Callable[[Rollback], Rollback]) -> Rollback:
         for _ in range(_ATTEMPTS):
