@@ -511,7 +511,7 @@ def an_append(table: Table, file_io: FileIO) -> None:
 
 def an_overwrite(table: Table, file_io: FileIO) -> None:
     dying = again(table, file_io=file_io)
-    messages = plan_write(dying, overwrite=True).run([batch_of(dying, [(9, "new", "x")])])
+    messages = plan_write(dying, Overwrite()).run([batch_of(dying, [(9, "new", "x")])])
     commits.overwrite(dying, messages, lambda latest: overwritten(dying, latest, Overwrite(), messages))
 
 

@@ -19,7 +19,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.storage.expressions.kernels.sorting import Segments
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
-from paimon_sql.storage.merge.aggregates.of_schema import FUNCTIONS
+from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 from tests.storage import aggregate_model as model
 from tests.storage.aggregate_model import ADD, LATE, RETRACT, Model, Step
 

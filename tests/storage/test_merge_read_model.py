@@ -170,7 +170,7 @@ class KeyedTable(RuleBasedStateMachine):
         self.model = {key: held for key, held in self.model.items() if what.dynamic and held[1]["p"] not in touched}
         for row in given:
             self._play(row, RowKind.INSERT)
-        messages = plan_write(table, overwrite=True).run([self._batch(given, None)])
+        messages = plan_write(table, Overwrite()).run([self._batch(given, None)])
         commits.overwrite(table, messages, lambda latest: overwritten(table, latest, what, messages))
 
     @rule(data=st.data())

@@ -15,7 +15,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.types import DataField, VarBinaryType
 from paimon_sql.storage.expressions.kernels.sorting import Segments
 from paimon_sql.storage.merge.aggregates.base import Steps
-from paimon_sql.storage.merge.aggregates.of_schema import FUNCTIONS
+from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 
 # Written by Java: the parts, then their union.
 VECTORS = {

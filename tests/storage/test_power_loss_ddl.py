@@ -29,6 +29,7 @@ from paimon_sql.storage.operations.replace_table import replace_table, replaceme
 from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn, DropColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -175,7 +176,7 @@ class Definitions:
         definition = new_schema([DataField(0, "id", IntType()), DataField(1, "n", IntType())])
         table = replace(old, schema=replacement(old, definition))
         with Transaction(table, Operation.REPLACE_TABLE_AS_SELECT) as transaction:
-            messages = transaction.staged.own(plan_write(table, True).run([core.batch_of(table, [(1, 2)])]))
+            messages = transaction.staged.own(plan_write(table, Overwrite()).run([core.batch_of(table, [(1, 2)])]))
             replace_table(transaction, old, messages)
 
     def create_database(self) -> None:

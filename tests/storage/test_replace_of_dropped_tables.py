@@ -13,6 +13,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import small_tables as small
@@ -34,7 +35,7 @@ class _DroppedMeanwhile(SchemaManager):
 
 def _replaced(old: Table, monkeypatch: pytest.MonkeyPatch, *others: TableSchema) -> None:
     table = replace(old, schema=replacement(old, replace(old.schema, time_millis=7)))
-    messages = plan_write(table, True).run([small.batch_of(table, [(1, "a", "x")])])
+    messages = plan_write(table, Overwrite()).run([small.batch_of(table, [(1, "a", "x")])])
     schemas = _DroppedMeanwhile(old.file_io, old.path)
     schemas.others = others
     monkeypatch.setitem(table.__dict__, "schemas", schemas)
@@ -61,7 +62,7 @@ def test_a_table_that_was_dropped_before_leaves_no_files_of_the_new_rows(tmp_pat
     old = small.make_table(tmp_path / "t")
     table = replace(old, schema=replacement(old, replace(old.schema, time_millis=7)))
     shutil.rmtree(old.path)
-    messages = plan_write(table, True).run([small.batch_of(table, [(1, "a", "x")])])
+    messages = plan_write(table, Overwrite()).run([small.batch_of(table, [(1, "a", "x")])])
     assert [p for p in Path(old.path).rglob("*") if p.is_file()]
     with Transaction(table) as transaction, pytest.raises(NoSuchTableError):
         replace_table(transaction, old, messages)

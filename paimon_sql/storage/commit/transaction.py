@@ -142,10 +142,6 @@ class Transaction(AbstractContextManager["Transaction"]):
         """Add conditions for the commit."""
         self.validations.extend(validations)
 
-    def waive(self, validation: Validation) -> None:
-        """Drop a condition of every commit that does not apply to these changes."""
-        self.validations.remove(validation)
-
     def attach(self, path: str) -> None:
         """Own a file that the snapshot's properties refer to, which is deleted unless the snapshot exists, or may."""
         self.staged.add_paths([path])

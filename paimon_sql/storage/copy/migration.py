@@ -36,7 +36,7 @@ from paimon_sql.storage.file_formats.base import FileRead
 from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.base import refuse_links
-from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
+from paimon_sql.storage.file_io.paths import is_under, store_of
 from paimon_sql.storage.operations.operations import after_commit
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
@@ -242,7 +242,7 @@ def migrate_files(
     ]
     if not pairs:
         return None
-    moves = not keep and _same_file_system(pairs)
+    moves = not keep and len({store_of(path) for pair in pairs for path in pair}) == 1
     changes = append_changes(messages)
     with Transaction(target) as transaction:
         if moves:
@@ -341,11 +341,6 @@ def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_
     except BaseException:
         undo_migration(target)
         raise
-
-
-def _same_file_system(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether files can be moved: both paths are of one file system."""
-    return len({(scheme_of(path), without_scheme(path)[0]) for pair in pairs for path in pair}) == 1
 
 
 def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int) -> int:

@@ -24,8 +24,19 @@ from paimon_sql.storage.table.table import Table
 _BLOB_ENDING, _VECTOR_MARK = ".blob", ".vector."
 
 
+class FileSet:
+    """Something made of data files, such as a sorted run, a split, or a task that reads them."""
+
+    files: Sequence[DataFileMeta]
+
+    @property
+    def size(self) -> int:
+        """The size of the files in bytes."""
+        return sum(f.file_size for f in self.files)
+
+
 @dataclass(frozen=True)
-class FileGroup:
+class FileGroup(FileSet):
     """The files with the columns of some rows.
 
     Attributes:
@@ -46,11 +57,6 @@ class FileGroup:
     def row_count(self) -> int:
         """The number of rows, including deleted ones."""
         return self.anchor.row_count
-
-    @property
-    def size(self) -> int:
-        """The bytes of the files to read."""
-        return sum(f.file_size for f in self.files)
 
     @property
     def size_of_rows(self) -> int:

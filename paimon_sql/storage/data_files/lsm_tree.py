@@ -18,7 +18,8 @@ from paimon_sql.format.options.operations.compaction import NUM_LEVELS, NUM_SORT
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.data_files.file_groups import FileSet
+from paimon_sql.storage.expressions.kernels.sorting import dense_ranks
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.table.table import Table
 
@@ -64,11 +65,7 @@ def key_ranks(schema: TableSchema, files: Sequence[DataFileMeta]) -> tuple[np.nd
     types = [f.type for f in schema.key_fields]
     low = decode_columns(types, [f.min_key for f in files])
     high = decode_columns(types, [f.max_key for f in files])
-    both = [comparable(pa.concat_arrays([a, b])) for a, b in zip(low, high, strict=True)]
-    order = sort_order([SortColumn(c) for c in both])
-    starts = group_starts(both, order)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
+    ranks = dense_ranks([pa.concat_arrays([a, b]) for a, b in zip(low, high, strict=True)])
     return ranks[: len(files)], ranks[len(files) :]
 
 
@@ -110,16 +107,11 @@ def _disjoint(run: Sequence[int], low: np.ndarray, high: np.ndarray) -> list[lis
 
 
 @dataclass(frozen=True)
-class LevelRun:
+class LevelRun(FileSet):
     """A sorted run and its level."""
 
     level: int
     files: tuple[DataFileMeta, ...]
-
-    @property
-    def size(self) -> int:
-        """The total file size in bytes."""
-        return sum(f.file_size for f in self.files)
 
 
 @dataclass(frozen=True)

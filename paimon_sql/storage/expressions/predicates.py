@@ -207,7 +207,8 @@ def _is_in(values: pa.Array, wanted: pa.Array) -> pa.Array:
 
 
 def _shown(values: pa.Array) -> str:
-    return ", ".join([*map(str, values[:5]), *(["…"] if len(values) > 5 else [])])
+    shown = ", ".join(map(str, values[:5]))
+    return f"{shown}, …" if len(values) > 5 else shown
 
 
 @dataclass(frozen=True)

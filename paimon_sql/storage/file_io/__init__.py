@@ -53,10 +53,8 @@ class ResolvingFileIO(FileIO):
     def of(self, path: str) -> FileIO:
         """Return the file system of the path."""
         store = store_of(path)
-        file_io = self._by_scheme_and_authority.get(store)
-        if file_io is None:
-            file_io = self._by_scheme_and_authority.setdefault(store, file_io_of(path, self.options))
-        return file_io
+        known = self._by_scheme_and_authority
+        return known.get(store) or known.setdefault(store, file_io_of(path, self.options))
 
     def _by_store(self, paths: Iterable[str]) -> dict[FileIO, list[str]]:
         grouped: dict[FileIO, list[str]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -274,22 +275,22 @@ class FileIO(ABC):
         return sum(map_in_threads(self.delete, list(paths), threads))
 
 
-_WRONG_CREDENTIALS = (
-    *("SignatureDoesNotMatch", "SIGNATURE_DOES_NOT_MATCH", "InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID"),
-    *("INVALID_CLIENT_TOKEN_ID", "Unable to locate credentials"),
+_NO_BUCKET = re.compile("NoSuchBucket|NO_SUCH_BUCKET")
+_WRONG_CREDENTIALS = re.compile(
+    "SignatureDoesNotMatch|SIGNATURE_DOES_NOT_MATCH|InvalidAccessKeyId|INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID"
+    "|Unable to locate credentials"
 )
-_UNREACHABLE = (
-    *("NETWORK_CONNECTION", "Could not connect to the endpoint", "Connect timeout", "Read timeout"),
-    "Couldn't resolve",
+_UNREACHABLE = re.compile(
+    "NETWORK_CONNECTION|Could not connect to the endpoint|Connect timeout|Read timeout|Couldn't resolve"
 )
 _OF_STORES = (
-    (("NoSuchBucket", "NO_SUCH_BUCKET"), "has no such bucket", "Create the bucket, or check the path."),
+    (_NO_BUCKET, "has no such bucket", "Create the bucket, or check the path."),
     (_WRONG_CREDENTIALS, "refuses the credentials", "Check the catalog's options 's3.access-key' and 's3.secret-key'."),
     (_UNREACHABLE, "does not answer", "Check the catalog's option 's3.endpoint' and the network."),
 )
 """Words of a store's error, what it means, and the remedy."""
-_DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
-_NOT_FOUND = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
+_DENIED = re.compile("ACCESS_DENIED|AccessDenied|PERMISSION_DENIED|Permission denied|HTTP status 403|Forbidden")
+_NOT_FOUND = re.compile("NoSuchKey|NO_SUCH_KEY|HTTP status 404")
 _MAX_NAME_BYTES = 255
 MAKE_DIRECTORY = "create the directory"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -315,15 +316,15 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
             f"Cannot {action} {path}: a directory cannot be created there.", remedy="Check the warehouse's path."
         )
     for words, what, remedy in _OF_STORES:
-        if any(word in text for word in words):
+        if words.search(text):
             return PaimonError(f"Cannot {action} {path}: the store {what}.", remedy=remedy)
-    if isinstance(error, FileNotFoundError) or any(word in text for word in _NOT_FOUND):
+    if isinstance(error, FileNotFoundError) or _NOT_FOUND.search(text):
         return MissingFileError(
             f"Cannot {action} {path}: it does not exist.",
             path=path,
             remedy="Another process may have expired or deleted it: read the table's latest snapshot again.",
         )
-    if isinstance(error, PermissionError) or any(word in text for word in _DENIED):
+    if isinstance(error, PermissionError) or _DENIED.search(text):
         return PaimonError(
             f"Cannot {action} {path}: permission denied.",
             remedy="Grant this user access to the path, or check the credentials in the catalog's options.",

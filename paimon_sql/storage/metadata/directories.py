@@ -1,7 +1,7 @@
 """Table directories: drop, move, and the check before a table is created.
 
-A concurrent writer checks for the schema after it has created its snapshot (`commit/snapshot/standing.py`). So the
-schema is deleted from a directory first, and created in a new one last.
+A concurrent writer checks for the schema after it has created its snapshot (`commit/snapshot/snapshot_commit.py`). So
+the schema is deleted from a directory first, and created in a new one last.
 """
 
 from __future__ import annotations

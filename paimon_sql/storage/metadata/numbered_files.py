@@ -69,7 +69,7 @@ class NumberedDirectory:
 
         None in an empty directory. The hint may be missing, stale or partially written; it is always verified. A file
         after a gap is not part of the history: a rollback had dropped its base when it was written
-        (`commit/snapshot/standing.py`).
+        (`commit/snapshot/snapshot_commit.py`).
         """
         hint = self.hint(LATEST)
         if hint is not None and self._is_expired(hint):

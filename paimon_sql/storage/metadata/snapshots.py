@@ -64,6 +64,11 @@ class SnapshotManager:
         earliest, latest = self.earliest_id(), self.latest_id()
         return None if earliest is None or latest is None else range(earliest, latest + 1)
 
+    def retained_ids(self) -> list[int]:
+        """Return the ids of the existing snapshots from the earliest retained one on, ascending."""
+        earliest = self.earliest_id()
+        return [] if earliest is None else [i for i in self.directory.versions() if i >= earliest]
+
     def latest(self, known: Snapshot | None = None) -> Snapshot | None:
         """Return the latest snapshot; None for a table without snapshots.
 
@@ -332,8 +337,8 @@ class RollbackMark:
 
     A rollback frees the numbers of the snapshots that it drops. A writer that built on a dropped snapshot and was
     paused meanwhile can create its snapshot under a number that the history reaches again: a late snapshot, called a
-    stray, which the writer withdraws after its next check (`commit/snapshot/standing.py`). Until then no commit may
-    build on it.
+    stray, which the writer withdraws after its next check (`commit/snapshot/snapshot_commit.py`). Until then no commit
+    may build on it.
 
     So a rollback first writes a mark: its generation, its target snapshot, and the maximum number of a stray. Our
     snapshots in that range record the generation that their writer knew. One of an earlier generation is a stray: no
@@ -392,8 +397,7 @@ class RollbackMark:
 
     def take_back(self, rewind: Rollback) -> None:
         """Delete a mark that was written into the directory of another table."""
-        if self._file_io.read_if_exists(self.path) == _serialize(rewind):
-            self._file_io.delete_durably(self.path)
+        self._file_io.delete_if(self.path, _serialize(rewind).__eq__, durable=True)
 
     def _change(self, change: Callable[[Rollback], Rollback]) -> Rollback:
         for _ in range(_ATTEMPTS):

@@ -199,12 +199,12 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
     if dry_run:
         deque(listed, maxlen=0)
         return _compared(before, now)
+    everything = Overwrite()
     with Transaction(table) as transaction:
-        messages = transaction.staged.own(plan_write(table, overwrite=True).run(listed))
+        messages = transaction.staged.own(plan_write(table, everything).run(listed))
         result = _compared(before, now)
         if result.is_same:
             return result
-        everything = Overwrite()
         snapshot = operations.overwrite(
             transaction, messages, lambda latest: overwritten(table, latest, everything, messages)
         )

@@ -141,14 +141,14 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
         InvalidInputError: the branch has no snapshot.
     """
     rewind = table.snapshots.rewinds.read() if table.version_management is None else None
-    branch_ids = _retained(branch)
+    branch_ids = branch.snapshots.retained_ids()
     if not branch_ids:
         raise errors.InvalidInputError(
             f"{table.name} cannot be fast-forwarded to '{branch.branch}': the branch has no snapshot.",
             remedy="Write to the branch first.",
         )
     strays = set(table.snapshots.late_snapshots())
-    table_ids = [i for i in _retained(table) if i not in strays]
+    table_ids = [i for i in table.snapshots.retained_ids() if i not in strays]
     mine, theirs = SnapshotView(table.snapshots), SnapshotView(branch.snapshots)
     shared = _shared(table, branch, mine, theirs, table_ids, branch_ids)
     kept = [i for i in table_ids if i <= shared]
@@ -293,18 +293,13 @@ def _is_theirs(mine: SnapshotView, theirs: SnapshotView, snapshot_id: int) -> bo
     return one is not None and other is not None and is_same_commit(one, other)
 
 
-def _retained(table: Table) -> list[int]:
-    earliest = table.snapshots.earliest_id()
-    return [] if earliest is None else [i for i in table.snapshots.directory.versions() if i >= earliest]
-
-
 def _first(branch: Table) -> int:
     """The first snapshot of a branch that had some when the fast-forward was planned.
 
     Raises:
         NoSuchSnapshotError: its snapshots were removed, or the branch was.
     """
-    found = _retained(branch)
+    found = branch.snapshots.retained_ids()
     if not found:
         raise errors.NoSuchSnapshotError(
             f"{branch.name} has no snapshots any more: they were removed concurrently.", name=branch.branch

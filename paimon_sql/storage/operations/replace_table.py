@@ -76,7 +76,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
             operations.annotate(empty)
     if not table.schemas.try_add(table.schema, old.schema):
         raise _changed_meanwhile(table)
-    transaction.waive(proposals.SAME_DEFINITION)
+    transaction.validations.remove(proposals.SAME_DEFINITION)
     transaction.require(proposals.Validation("the definition was not changed meanwhile", _check_newest))
     try:
         # All files are replaced, for the old ones have other columns.

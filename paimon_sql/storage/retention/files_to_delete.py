@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from itertools import pairwise
+from operator import add
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,9 +72,14 @@ class FilesToDelete:
         return sum(sum(kind.values()) for kind in self._kinds())
 
     @property
+    def counts(self) -> FileCounts:
+        """The numbers of files by kind."""
+        return FileCounts(*[*map(len, self._kinds()), self.bytes])
+
+    @property
     def count(self) -> int:
         """The number of all files."""
-        return sum(map(len, self._kinds()))
+        return self.counts.count
 
     def add(self, other: FilesToDelete) -> None:
         """Add the files of another."""
@@ -133,7 +139,7 @@ class FilesToDelete:
         delete_all(table, list(self.lists))
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileCounts:
     """The numbers of deleted files by kind, as in `FilesToDelete`, and their size."""
 
@@ -150,15 +156,8 @@ class FileCounts:
         """The number of all files."""
         return self.data + self.changelog + self.manifests + self.lists + self.indexes + self.statistics
 
-    def add(self, files: FilesToDelete) -> None:
-        """Count files."""
-        self.data += len(files.data)
-        self.changelog += len(files.changelog)
-        self.manifests += len(files.manifests)
-        self.lists += len(files.lists)
-        self.indexes += len(files.indexes)
-        self.statistics += len(files.statistics)
-        self.bytes += files.bytes
+    def __add__(self, other: FileCounts) -> FileCounts:
+        return FileCounts(*map(add, astuple(self), astuple(other)))
 
 
 def delete_all(table: Table, paths: Sequence[str]) -> int:
@@ -288,7 +287,7 @@ def plan_expiry(
     elsewhere, changelogs = references.other_references(table, expired[0].id, end.id)
     if not keeps_changelog:
         # Changelogs of a time when they outlived snapshots still need their files.
-        changelogs = [*references.changelogs_of(table), *changelogs]
+        changelogs = [*table.changelogs.all(), *changelogs]
     uses = references.uses_of(table, [*own, *elsewhere], changelogs, references.named_files(deleted))
     files = FilesToDelete()
     files.add_unused(table, deleted, uses)

@@ -84,7 +84,7 @@ def retention_of(
             remedy=f"Specify retain_min as well: retain_max => {most}, retain_min => {most}.",
         )
     if older_than_millis is None:
-        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
+        older_than_millis = now_millis - options.get(SNAPSHOT_TIME_RETAINED) // MILLISECOND
     limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
     # If changelogs expire with their snapshots, both must wait for consumers.
     consumers = not (options.get(CONSUMER_CHANGELOG_ONLY) and outlives_snapshots(options))
@@ -124,7 +124,8 @@ def changelog_retention_of(
         )
     if older_than_millis is None:
         own: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if own is None else own)
+        age = options.get(SNAPSHOT_TIME_RETAINED) if own is None else own
+        older_than_millis = now_millis - age // MILLISECOND
     limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
     return Retention(most, least, older_than_millis, limit)
 
@@ -191,7 +192,3 @@ def _longer(
 ) -> int:
     value: int | None = options.get(option) if given is None else None
     return _number(options, fallback, argument, given) if value is None else value
-
-
-def _ago(now_millis: int, length: timedelta) -> int:
-    return now_millis - length // MILLISECOND

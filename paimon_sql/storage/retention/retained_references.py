@@ -149,7 +149,7 @@ def other_references(table: Table, begin: int, end: int) -> tuple[list[RetainedR
     branches = other_branches(table)
     tags = [reference_of_tag(table, t) for t in nearest_tags(table.tags.all(), begin, end)]
     others = [p for b in branches for p in references_of_branches(b)]
-    return [*tags, *others], [c for b in branches for c in changelogs_of(b)]
+    return [*tags, *others], [c for b in branches for c in b.changelogs.all()]
 
 
 def nearest_tags(tags: Iterable[NamedTag], begin: int, end: int) -> list[NamedTag]:
@@ -193,11 +193,6 @@ def references_of_branches(branch: Table, *, with_expiring: bool = False) -> lis
         *(reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is stored[-1]) for s in stored),
         *(reference_of_tag(branch, t) for t in tags.values()),
     ]
-
-
-def changelogs_of(branch: Table) -> list[Changelog]:
-    """Return the changelogs of a branch that outlive their snapshots."""
-    return branch.changelogs.all()
 
 
 def fingerprint(table: Table) -> Fingerprint:

@@ -59,7 +59,7 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
     branches = references.other_branches(table)
     holders = _neighbours(table, tags, snapshot.id, earliest_id)
     holders += [p for b in branches for p in references.references_of_branches(b)]
-    changelogs = [c for b in [table, *branches] for c in references.changelogs_of(b)]
+    changelogs = [c for b in [table, *branches] for c in b.changelogs.all()]
     live = references.distinct_files([references.live_entries(table, snapshot)])
     uses = references.uses_of(table, holders, changelogs, references.named_files(live))
     files.add_unused(table, live, uses)

@@ -22,7 +22,7 @@ from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, grouped, live_files
-from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.expressions.kernels.sorting import dense_ranks
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.operations import operations
@@ -133,7 +133,8 @@ class DropKeysTask:
                 yield from as_stored(settings, pa.Table.from_batches([rows])).to_batches()
 
     def _retained(self, batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        ranks = _ranks([[batch.column(name), self.keys.column(name)] for name in self.keys.schema.names])
+        names = self.keys.schema.names
+        ranks = dense_ranks([pa.concat_arrays([batch.column(name), self.keys.column(name)]) for name in names])
         return ~np.isin(ranks[: batch.num_rows], ranks[batch.num_rows :])
 
 
@@ -191,21 +192,11 @@ def _touched(table: Table, candidates: Sequence[ManifestEntry], keys: pa.RecordB
     types = [f.type for f in table.schema.key_fields]
     low = decode_columns(types, [e.file.min_key for e in candidates])
     high = decode_columns(types, [e.file.max_key for e in candidates])
-    ranks = _ranks([[*column] for column in zip(low, high, keys.columns, strict=True)])
+    ranks = dense_ranks([pa.concat_arrays([*column]) for column in zip(low, high, keys.columns, strict=True)])
     n = len(candidates)
     wanted = np.sort(ranks[2 * n :])
     inside = np.searchsorted(wanted, ranks[n : 2 * n], side="right") > np.searchsorted(wanted, ranks[:n])
     return [e for e, hit in zip(candidates, inside, strict=True) if hit]
-
-
-def _ranks(columns: Sequence[Sequence[pa.Array]]) -> npt.NDArray[np.int64]:
-    """The dense rank of each row by key, equal for equal keys; each column is given in consecutive pieces."""
-    joined = [comparable(pa.concat_arrays(list(pieces))) for pieces in columns]
-    order = sort_order([SortColumn(c) for c in joined])
-    starts = group_starts(joined, order)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
-    return ranks
 
 
 def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate | None) -> None:

@@ -20,13 +20,10 @@ from paimon_sql.storage.data_files.live_files import partition_stats
 from paimon_sql.storage.data_files.lsm_tree import is_raw, reads_compacted, sections_of
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate
 from paimon_sql.storage.scan.files_to_read import FilesToRead, files_of_branches, files_of_chain, was_created
-from paimon_sql.storage.scan.split import DataEvolutionSplit, Split, SplitSize, pack
+from paimon_sql.storage.scan.split import Bucket, DataEvolutionSplit, Split, SplitSize, pack
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
-
-Bucket = tuple[bytes, int]
-"""Partition and bucket."""
 
 
 @dataclass(frozen=True)

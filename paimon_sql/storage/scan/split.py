@@ -9,13 +9,15 @@ from typing import ClassVar, TypeVar
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
-from paimon_sql.storage.data_files.file_groups import FileGroup
+from paimon_sql.storage.data_files.file_groups import FileGroup, FileSet
 from paimon_sql.storage.data_files.live_files import Deletion
 from paimon_sql.storage.data_files.lsm_tree import Section
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 
+Bucket = tuple[bytes, int]
+"""A partition, serialised, and a bucket."""
 FileKey = tuple[bytes, int, str]
 """The identity of a file in its table: partition, bucket and name."""
 
@@ -29,7 +31,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(FileSet):
     """Files of one bucket that one reader reads.
 
     Attributes:
@@ -73,14 +75,9 @@ class Split:
         return type(self) is Split and self.table is None and not self.origins
 
     @property
-    def size(self) -> int:
-        """The size of the files in bytes."""
-        return sum(f.file_size for f in self.files)
-
-    @property
     def row_count(self) -> int:
         """The number of rows in the files, before merging, deleted ones included."""
-        return sum(f.row_count for f in self.files)
+        return sum(f.row_count for f in self.anchors)
 
     @property
     def anchors(self) -> Sequence[DataFileMeta]:
@@ -127,7 +124,7 @@ class Split:
 
 
 def deletions_in(
-    deletions: Mapping[FileKey, Deletion], bucket: tuple[bytes, int], files: Iterable[DataFileMeta]
+    deletions: Mapping[FileKey, Deletion], bucket: Bucket, files: Iterable[DataFileMeta]
 ) -> dict[str, Deletion]:
     """The deletion vectors of files of a partition's bucket, by file name."""
     found = {f.file_name: deletions.get((*bucket, f.file_name)) for f in files}
@@ -143,14 +140,9 @@ class DataEvolutionSplit(Split):
     groups: tuple[FileGroup, ...] = ()
 
     @classmethod
-    def of(cls, bucket: tuple[bytes, int], groups: Sequence[FileGroup]) -> DataEvolutionSplit:
+    def of(cls, bucket: Bucket, groups: Sequence[FileGroup]) -> DataEvolutionSplit:
         """The split of groups of a bucket."""
         return cls(*bucket, tuple(f for g in groups for f in g.files), raw=False, groups=tuple(groups))
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows, deleted ones included."""
-        return sum(group.row_count for group in self.groups)
 
     @property
     def anchors(self) -> Sequence[DataFileMeta]:

@@ -296,7 +296,9 @@ def _by_options(table: Table) -> Position:
         case "default" | "from-snapshot" | "from-snapshot-full" if number is not None:
             return Position(number, full=mode == "from-snapshot-full")
         case "default" | "from-timestamp" if millis is not None:
-            return _at_time(table, millis, latest)
+            # The position before the first snapshot that was committed at that time or later.
+            ids = range(table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID, latest + 1)
+            return Position(ids.start + bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis))
         case "latest":
             return Position(latest + 1)
         case "default" | "latest-full" | "full" | "compacted-full":
@@ -306,9 +308,3 @@ def _by_options(table: Table) -> Position:
         key=scan_options.SCAN_MODE.key,
         remedy="Use latest, latest-full, from-snapshot with scan.snapshot-id or from-timestamp with scan.timestamp.",
     )
-
-
-def _at_time(table: Table, millis: int, latest: int) -> Position:
-    """The position before the first snapshot that was committed at that time or later."""
-    ids = range(table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID, latest + 1)
-    return Position(ids.start + bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis))

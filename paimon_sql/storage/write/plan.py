@@ -13,20 +13,19 @@ from paimon_sql.storage.write.row_preparation import refuse_managed
 from paimon_sql.storage.write.task import WriteLayout, WriteTask
 
 
-def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> WriteTask:
+def plan_write(table: Table, overwrite: Overwrite | None = None) -> WriteTask:
     """Plan the task that each writer of a statement runs.
 
     Args:
         table: the table.
-        overwrite: what the rows replace, True for everything: sequence numbers and dynamic buckets start anew there.
+        overwrite: what the rows replace: sequence numbers and dynamic buckets start anew there.
 
     Raises:
         UnsupportedError: rows of the table cannot be written.
     """
     refuse_managed(table.schema, table.name)
-    replaced = Overwrite() if overwrite is True else overwrite or None
-    state = WriteState(table, replaced, table.snapshots.latest())
-    needs_sequences = WriteLayout.of(table).orders_rows and replaced is None
+    state = WriteState(table, overwrite, table.snapshots.latest())
+    needs_sequences = WriteLayout.of(table).orders_rows and overwrite is None
     return replace(bucket_mode(table.schema).plan(state), planned_on=state.snapshot, needs_sequences=needs_sequences)
 
 

@@ -20,7 +20,7 @@ from paimon_sql.storage.read.readers.splits import with_inserts
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.files_to_read import BranchFiles, ChainFiles, check_columns
 from paimon_sql.storage.scan.split import SPLIT_BYTES, Split
-from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
+from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.rolling import aborted_on_error
@@ -125,8 +125,7 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
     """
     table = plan.table
     with Transaction(table) as transaction:
-        written_messages = gather(table, executor.run(plan.tasks), lambda written: written)
-        messages = transaction.staged.own(message for written in written_messages for message in written)
+        messages = transaction.staged.own(m for written in executor.run(plan.tasks) for m in written)
         overwrite = Overwrite(dynamic=True) if plan.existing else None
         due = transaction.staged.own(compact_due(table, messages, executor, overwrite))
         if overwrite is not None:

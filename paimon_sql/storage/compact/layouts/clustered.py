@@ -26,6 +26,7 @@ from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.compact.compaction import EVERYTHING, PlannedCompaction, Scope, run_tasks
 from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_full
+from paimon_sql.storage.data_files.file_groups import FileSet
 from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, grouped, live_files
 from paimon_sql.storage.data_files.lsm_tree import CompactUnit, level_runs, max_level
 from paimon_sql.storage.execution.task_executor import Executor
@@ -48,7 +49,7 @@ from paimon_sql.storage.write.settings import moved_settings
 
 
 @dataclass(frozen=True)
-class BucketTask:
+class BucketTask(FileSet):
     """Rewrites some files of a bucket of an append table.
 
     Attributes:
@@ -70,11 +71,6 @@ class BucketTask:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     clustering: Clustering | None = None
     level: int | None = 0
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return sum(f.file_size for f in self.files)
 
     def select(self, files: Sequence[DataFileMeta]) -> BucketTask:
         """The task for some of these files."""

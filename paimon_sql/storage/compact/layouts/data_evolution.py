@@ -26,7 +26,13 @@ from paimon_sql.format.options.table import row_tracking
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
 from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Scope, run_tasks
-from paimon_sql.storage.data_files.file_groups import groups_of_files, is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.data_files.file_groups import (
+    FileSet,
+    groups_of_files,
+    is_blob_file,
+    is_dedicated,
+    stored_fields,
+)
 from paimon_sql.storage.data_files.live_files import (
     BucketedGroup,
     Deletion,
@@ -275,7 +281,7 @@ _MIN_FILES = 2
 
 
 @dataclass(frozen=True)
-class BlobTask:
+class BlobTask(FileSet):
     """Merges several blob files into one.
 
     Attributes:
@@ -289,11 +295,6 @@ class BlobTask:
     place: BucketedGroup
     field: DataField
     files: tuple[DataFileMeta, ...]
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return sum(f.file_size for f in self.files)
 
     def run(self) -> CommitMessage:
         """Write the new file, which takes effect with the commit; on an error it is deleted."""
@@ -325,15 +326,13 @@ def plan_blob_compaction(table: Table, groups: Sequence[BucketedGroup]) -> list[
     """
     target = WriteSettings(table.schema).blob_target_file_size
     fields = {f.id: f for f in fields_in_blob_files(table.schema)}
-    by_column: dict[int, list[DataFileMeta]] = {}
-    for file in (f for bucketed in groups for f in bucketed.group.files if is_blob_file(f.file_name)):
-        for column in stored_fields(table.schemas.get(file.schema_id), file):
-            if column.id in fields:
-                by_column.setdefault(column.id, []).append(file)
+    files = (f for bucketed in groups for f in bucketed.group.files if is_blob_file(f.file_name))
+    stored = ((column.id, f) for f in files for column in stored_fields(table.schemas.get(f.schema_id), f))
+    by_column = grouped((field_id, f) for field_id, f in stored if field_id in fields)
     return [
-        BlobTask(table, groups[0], fields[field_id], tuple(files))
+        BlobTask(table, groups[0], fields[field_id], tuple(pack))
         for field_id, of_column in by_column.items()
-        for files in _packed(sorted(of_column, key=lambda f: (_first(f), f.max_sequence_number)), target)
+        for pack in _packed(sorted(of_column, key=lambda f: (_first(f), f.max_sequence_number)), target)
     ]
 
 

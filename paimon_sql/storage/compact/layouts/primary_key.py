@@ -195,10 +195,9 @@ def plan_postponed(table: Table, base: Snapshot | None, *, scope: Scope, full: b
 
     def run(executor: Executor) -> list[CommitMessage]:
         totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
-        distributed: list[CommitMessage] = []
+        distribution = plan_distribution(table, postponed, totals, state.sequences)
         with StagedFiles(table) as staged:
-            for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
-                distributed.extend(staged.own(messages))
+            distributed = staged.own(m for written in executor.run(distribution) for m in written)
             touched = {(m.partition, m.bucket) for m in distributed}
             latest, writing = table.snapshots.latest(base), table.with_options({compaction.WRITE_ONLY.key: "false"})
             tasks = plan_triggered(writing, latest, distributed, full=full)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_files import DeletionVector
@@ -26,7 +25,7 @@ from paimon_sql.storage.data_files.live_files import Deletion
 from paimon_sql.storage.data_files.lsm_tree import CompactUnit, Section
 from paimon_sql.storage.expressions.kernels.equality import rows_equal
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask
-from paimon_sql.storage.merge.engines.base import is_retract
+from paimon_sql.storage.merge.engines.base import is_retract, live_rows
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.windows import RowOrder, Window
 from paimon_sql.storage.read.readers.merge import current_windows
@@ -39,7 +38,6 @@ from paimon_sql.storage.write.rolling import RollingWriter, aborted_on_error
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 from paimon_sql.storage.write.writers import as_stored
 
-_ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
 _BATCH_ROWS = 262_144
 
 
@@ -173,7 +171,9 @@ class Rewriter:
             for section in sections:
                 for outcome in self.outcomes(section):
                     if data is not None:
-                        self._write(data, self._retained(outcome.rows))
+                        rows = outcome.rows
+                        kept = live_rows(rows, rows.column_names) if self.work.drop_deletes else rows
+                        self._write(data, kept)
                     if changes is not None and outcome.changes is not None:
                         self._write(changes, outcome.changes)
             self._after.extend(data.close() if data else ())
@@ -184,9 +184,6 @@ class Rewriter:
         source = FileSource.APPEND if isinstance(settings, ChangelogSettings) else FileSource.COMPACT
         level = w.unit.output_level
         return RollingWriter(self.table, settings, w.partition, w.bucket, level=level, source=source)
-
-    def _retained(self, rows: pa.Table) -> pa.Table:
-        return rows.filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE)) if self.work.drop_deletes else rows
 
     def _write(self, writer: RollingWriter, rows: pa.Table) -> None:
         for batch in as_stored(self.settings, rows).to_batches(max_chunksize=_BATCH_ROWS):

@@ -80,7 +80,8 @@ class LookupRewriter(Rewriter):
         by = row_order(self.table.schema, with_deeper)
         columns = [*self.columns, LEVEL.name, FILE, PLACE]
         needed = {*by.keys, *(name for name, _ in by.ties), VALUE_KIND.name}
-        unread = frozenset(self.columns) - needed if self._reads_keys_only else frozenset()
+        reads_keys_only = self.engine.keeps_first or (self._newest_wins and not self.makes_changelog)
+        unread = frozenset(self.columns) - needed if reads_keys_only else frozenset()
         # An expired row of a deeper level must still be marked, and still is the first of its key.
         older = replace(self.split, expiry=None) if self._vectors_wanted or self.engine.keeps_first else self.split
         runs = [open_run(self.table, older, run, columns, unread=unread) for run in below]
@@ -90,11 +91,6 @@ class LookupRewriter(Rewriter):
             wanted = window.segments.any(inside)[window.segments.owners]
             if wanted.any():
                 yield window.where(wanted)
-
-    @property
-    def _reads_keys_only(self) -> bool:
-        """Whether only keys and positions of deeper rows are needed."""
-        return self.engine.keeps_first or (self._newest_wins and not self.makes_changelog)
 
     def _below(self, section: Section) -> tuple[tuple[DataFileMeta, ...], ...]:
         """The sorted runs of deeper levels, oldest first, of files whose key range overlaps that of the section."""

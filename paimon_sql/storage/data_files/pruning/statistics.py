@@ -58,12 +58,12 @@ def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
     """Return the statistics of one column, one element per entry."""
     kind = arrow_type(table.schema.field(column).type)
     known = [(rows, stats[column]) for rows, stats in _stats(table, entries, {column}) if column in stats]
-    order, parts = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in known)]), [part for _, part in known]
+    order = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in known)])
     positions = np.full(len(entries), -1, np.int64)
     positions[order] = np.arange(len(order))
     index = pa.array(positions, mask=positions < 0)
     minimum, maximum, nulls = (
-        pa.concat_arrays([pa.nulls(0, kind_of), *(getattr(p, name).cast(kind_of) for p in parts)]).take(index)
+        pa.concat_arrays([pa.nulls(0, kind_of), *(getattr(p, name).cast(kind_of) for _, p in known)]).take(index)
         for name, kind_of in (("minimum", kind), ("maximum", kind), ("null_count", pa.int64()))
     )
     return ColumnStats(minimum, maximum, nulls, entries["row_count"].combine_chunks())

@@ -100,6 +100,15 @@ def group_starts(columns: Sequence[pa.Array], order: Indices) -> Indices:
     return np.concatenate([[0], np.flatnonzero(changes) + 1])
 
 
+def dense_ranks(columns: Sequence[pa.Array]) -> Indices:
+    """Return the rank of each row by key, from 1; equal for equal keys."""
+    keys = [comparable(column) for column in columns]
+    order = sort_order([SortColumn(key) for key in keys])
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.searchsorted(group_starts(keys, order), np.arange(len(order)), side="right")
+    return ranks
+
+
 def run_starts(values: npt.NDArray[np.generic]) -> Indices:
     """Return the positions at which a run of equal values begins; empty without values."""
     return np.flatnonzero(np.concatenate([np.ones(min(len(values), 1), np.bool_), values[1:] != values[:-1]]))

@@ -251,14 +251,12 @@ def folders_of(table: Table, branches: Sequence[Table], external: Iterable[str],
 
 def files_in(file_io: FileIO, folder: Folder) -> tuple[list[FileStatus], bool]:
     """Return the files of a directory, of a bucket's recursively, and whether the directory itself is empty."""
-    found = file_io.list(folder.path)
-    files = [s for s in found if not s.is_dir]
-    if folder.kind is FolderKind.DATA:
-        pending = [s.path for s in found if _is_own(s) and _ENTROPY.fullmatch(s.name)]
-        while pending:
-            below = file_io.list(pending.pop())
-            files += [s for s in below if not s.is_dir]
-            pending += [s.path for s in below if _is_own(s) and _ENTROPY.fullmatch(s.name)]
+    found = level = file_io.list(folder.path)
+    files: list[FileStatus] = []
+    while level:
+        files += [s for s in level if not s.is_dir]
+        below = [s.path for s in level if _is_own(s) and _ENTROPY.fullmatch(s.name)]
+        level = [s for path in below for s in file_io.list(path)] if folder.kind is FolderKind.DATA else []
     return files, not found
 
 

@@ -308,7 +308,7 @@ class UsageScan:
             _check_history(branch)
         holders = [p for b in branches for p in references.references_of_branches(b, with_expiring=True)]
         needs = map_in_threads(self._needs, holders, self.threads)
-        outliving = [c for b in branches for c in references.changelogs_of(b)]
+        outliving = [c for b in branches for c in b.changelogs.all()]
         changelogs = map_in_threads(self._needs_of_changelog, outliving, self.threads)
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
         for need in (*needs, *changelogs):

@@ -95,12 +95,12 @@ def expire_snapshots(
             expired += plan.snapshots
             planned.add(plan.files)
         else:
-            result.files.add(plan.files)
+            result.files += plan.files.counts
     if changelogs is not None:
         changelog_result = expire_changelogs(table, changelogs, dry_run=dry_run, coming=expired)
         result.changelogs = len(changelog_result.changelogs)
         planned.add(changelog_result.files)
-    result.files.add(planned)
+    result.files += planned.counts
     if result.snapshots and not dry_run:
         publish_quietly(table)
     return result

@@ -111,7 +111,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         )
     tags = [tag.name for tag in table.tags.all() if tag.snapshot.id > target.id]
     if dry_run or table.version_management is not None:
-        later, changelogs = _later(table, target), _later_changelogs(table, target.id)
+        later, changelogs = _later(table, target), [i for i in table.changelogs.ids() if i > target.id]
         if table.version_management is not None and not dry_run:
             _roll_back_by_server(table.version_management, table, target, latest)
         return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
@@ -196,11 +196,6 @@ def _roll_back_by_server(authority: VersionManagement, table: Table, target: Sna
 
 def _later(table: Table, target: Snapshot) -> list[int]:
     return [i for i in table.snapshots.directory.versions() if i > target.id]
-
-
-def _later_changelogs(table: Table, target_id: int) -> list[int]:
-    manager = table.changelogs
-    return [i for i in manager.ids() if i > target_id]
 
 
 def _is_passed(table: Table, target: Snapshot, rewind: Rollback) -> bool:
@@ -295,7 +290,7 @@ def drop_newest_first(table: Table, found: Mapping[int, bytes]) -> int:
 def drop_changelogs(table: Table, target_id: int) -> int:
     """Delete the changelogs after a snapshot; return their number."""
     manager = table.changelogs
-    later = _later_changelogs(table, target_id)
+    later = [i for i in manager.ids() if i > target_id]
     if later:
         manager.directory.delete_hint(LATEST)
     dropped = sum([manager.remove(i) for i in reversed(later)])

@@ -205,7 +205,9 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
     latest = table.snapshots.latest()
     if latest is None or not is_over(clock(latest)):
         return
-    for snapshot in _snapshots_from(table, SnapshotView(table.snapshots, [latest]), first):
+    ids = (i for i in table.snapshots.retained_ids() if i >= first)
+    # One that is not found expired concurrently.
+    for snapshot in filter(None, map(SnapshotView(table.snapshots, [latest]).find, ids)):
         at = clock(snapshot)
         if at is None or not is_over(at):
             continue
@@ -215,13 +217,6 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
             continue
         yield DueTag(name, snapshot)
         following = begin + period.length
-
-
-def _snapshots_from(table: Table, seen: SnapshotView, first: int) -> Iterator[Snapshot]:
-    first = max(first, table.snapshots.earliest_id() or 0)
-    for snapshot_id in table.snapshots.directory.versions():
-        if snapshot_id >= first and (found := seen.find(snapshot_id)) is not None:  # otherwise it expired concurrently
-            yield found
 
 
 def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tuple[DueTag, ...], tuple[str, ...]]:

@@ -14,7 +14,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.columns.blobs_and_vectors import managed_by_key
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_retraction_error
-from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions
+from paimon_sql.storage.merge.aggregates.registry import aggregation_functions
 from paimon_sql.storage.merge.engines import reducing
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.windows import Window

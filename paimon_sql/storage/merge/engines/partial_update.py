@@ -15,8 +15,7 @@ from paimon_sql.format.options.table import merge_engine
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import RowKind
-from paimon_sql.storage.expressions.kernels import sorting
-from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments, dense_ranks
 from paimon_sql.storage.merge.aggregates.base import (
     UNORDERED,
     AggregateFunction,
@@ -26,7 +25,7 @@ from paimon_sql.storage.merge.aggregates.base import (
     valid_mask,
 )
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue
-from paimon_sql.storage.merge.aggregates.of_schema import group_functions
+from paimon_sql.storage.merge.aggregates.registry import group_functions
 from paimon_sql.storage.merge.engines import reducing
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.windows import Window
@@ -64,13 +63,9 @@ def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
 
 def ranks(ordering: Sequence[pa.Array]) -> Indices:
     """Return dense ranks of the rows by these columns, from 1; 0 for rows with nothing but nulls."""
-    columns = [sorting.comparable(column) for column in ordering]
-    order = sorting.sort_order([sorting.SortColumn(column) for column in columns])
-    rank = np.empty(len(order), dtype=np.int64)
-    starts = sorting.group_starts(columns, order)
-    rank[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
-    has_value = np.zeros(len(order), dtype=np.bool_)
-    for column in columns:
+    rank = dense_ranks(ordering)
+    has_value = np.zeros(len(rank), dtype=np.bool_)
+    for column in ordering:
         has_value |= valid_mask(column)
     return np.where(has_value, rank, 0)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments, combined
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, ChoosingFunction, taken
-from paimon_sql.storage.merge.aggregates.of_schema import with_stored_values
+from paimon_sql.storage.merge.aggregates.registry import with_stored_values
 from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive_among, is_retract, live_rows
 from paimon_sql.storage.merge.windows import Window
 

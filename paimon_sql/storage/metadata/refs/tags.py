@@ -111,18 +111,14 @@ class TagManager(NamedFiles):
             raise self.taken(name)
         return tag
 
-    def replace(self, name: str, snapshot: Snapshot, time_retained: timedelta | None = None) -> Tag:
+    def replace(self, name: str, snapshot: Snapshot, time_retained: timedelta | None = None) -> None:
         """Replace the snapshot of an existing tag; the arguments are those of `create`.
-
-        Returns:
-            The tag before the change.
 
         Raises:
             NoSuchSnapshotError: the tag does not exist.
         """
-        previous = self.get(name)
+        self.get(name)
         self.file_io.write_durably(self.path(name), _new(snapshot, time_retained).to_json().encode())
-        return previous
 
     def rename(self, name: str, target: str) -> None:
         """Rename a tag.

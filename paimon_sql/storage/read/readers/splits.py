@@ -17,7 +17,7 @@ from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, VALU
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.expressions.kernels.equality import rows_equal
-from paimon_sql.storage.expressions.kernels.sorting import NOWHERE
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
@@ -178,8 +178,6 @@ def _with_row_kinds(table: Table, batch: pa.RecordBatch, names: Sequence[str], k
 
 
 _AFTER = "_AFTER"
-_Indexes = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 
 @read_split.register
@@ -234,7 +232,7 @@ def _merged(table: Table, split: Split, names: Sequence[str], *, after: int) -> 
     return Run(count, 4 * split.size, read, "a merged state")
 
 
-def _pairs(window: Window, values: Sequence[str]) -> tuple[_Indexes, _Indexes, _Mask, _Mask]:
+def _pairs(window: Window, values: Sequence[str]) -> tuple[Indices, Indices, Mask, Mask]:
     """The earlier and the later row of each key, NOWHERE for none; whether each row is a delete, each pair equal."""
     after = window.table[_AFTER].to_numpy()[window.order] == 1
     segments = window.segments

@@ -21,11 +21,10 @@ from paimon_sql.storage.data_files.live_files import Deletion, by_bucket, deleti
 from paimon_sql.storage.scan.changes.plan import ChangesLayout, CommitChanges, CommitSplit
 from paimon_sql.storage.scan.files_to_read import in_scanned_bucket
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
-from paimon_sql.storage.scan.split import DataEvolutionSplit, FileKey, Split, SplitSize, pack
+from paimon_sql.storage.scan.split import Bucket, DataEvolutionSplit, FileKey, Split, SplitSize, pack
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, has_changelog
 
-Bucket = tuple[bytes, int]
 Files = dict[Bucket, list[DataFileMeta]]
 Deletions = Mapping[FileKey, Deletion]
 

@@ -229,9 +229,6 @@ def _changes(
         yield planned(table, predicate, split_bytes, metrics, snapshot_with_changelog(table, number, mode))
 
 
-_Bucket = tuple[bytes, int]
-
-
 def plan_changes(
     table: Table, span: ChangeRange, predicate: Predicate | None, split_bytes: int
 ) -> tuple[list[Split], ScanMetrics]:
@@ -255,7 +252,7 @@ class _State:
         self.buckets = by_bucket(e for e in entries(live.entries) if e.bucket != POSTPONE_BUCKET)
         self._deletions = deletions_of(table, live.snapshot)
 
-    def split(self, bucket: _Bucket) -> Split:
+    def split(self, bucket: tuple[bytes, int]) -> Split:
         files = tuple(self.buckets.get(bucket, ()))
         return Split(*bucket, files, False, (), deletions_in(self._deletions, bucket, files))
 

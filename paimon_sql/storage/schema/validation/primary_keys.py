@@ -34,7 +34,7 @@ from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import BigIntType, IntType
 from paimon_sql.storage.merge.aggregates.base import UNORDERED
-from paimon_sql.storage.merge.aggregates.of_schema import FUNCTIONS
+from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 from paimon_sql.storage.table.changelog_producer import changelog_producer

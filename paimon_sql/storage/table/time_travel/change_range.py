@@ -128,7 +128,8 @@ def _between(table: Table, start: str, end: str) -> ChangeRange:
         first, last = (tag.snapshot if tag else _numbered(table, text) for tag, text in pairs)
         if last is None or (first and first.id > last.id):
             raise _reversed(start, end)
-        return ChangeRange(DIFF, first.id if first else 0, last if first is None or first.id < last.id else None, first)
+        until = last if first is None or first.id < last.id else None
+        return ChangeRange(DIFF, first.id if first else 0, until, first)
     first_id, last_id = (_number(table, text) for text in (start, end))
     if first_id > last_id:
         raise _reversed(start, end)

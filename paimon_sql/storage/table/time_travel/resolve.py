@@ -175,7 +175,7 @@ def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
     Raises:
         NoSuchSnapshotError: no retained snapshot has reached it.
     """
-    ids, seen = _ids(table), SnapshotView(table.snapshots)
+    ids, seen = table.snapshots.retained_ids(), SnapshotView(table.snapshots)
     reached = bisect_left(ids, watermark, key=lambda i: _watermark(seen, i))
     if reached < len(ids):
         return seen.get(ids[reached])
@@ -280,7 +280,7 @@ def _compacted(table: Table) -> Snapshot | None:
         return s.commit_kind is CommitKind.COMPACT and full
 
     newest = None
-    for snapshot_id in reversed(_ids(table)):
+    for snapshot_id in reversed(table.snapshots.retained_ids()):
         if (snapshot := table.snapshots.find(snapshot_id)) is None:
             break
         if is_wanted(snapshot):
@@ -300,13 +300,8 @@ def _created_from(table: Table, millis: int, *, by_snapshot: bool) -> Version:
 
 def _first_from(table: Table, millis: int) -> tuple[list[int], SnapshotView, int]:
     """Return the retained ids, their snapshots, and the index of the first that was committed at a time or later."""
-    ids, seen = _ids(table), SnapshotView(table.snapshots)
+    ids, seen = table.snapshots.retained_ids(), SnapshotView(table.snapshots)
     return ids, seen, bisect_left(ids, millis, key=lambda i: seen.get(i).time_millis)
-
-
-def _ids(table: Table) -> list[int]:
-    earliest = table.snapshots.earliest_id()
-    return [] if earliest is None else [i for i in table.snapshots.directory.versions() if i >= earliest]
 
 
 def _watermark(seen: SnapshotView, snapshot_id: int) -> int:

@@ -14,6 +14,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
 from paimon_sql.format.rows.bucket_functions import row_hash
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.base import HashIndexFile
@@ -55,27 +56,23 @@ class AssignerPartition:
         Raises:
             InvalidInputError: the partition would have more than `MAX_BUCKETS` buckets.
         """
-        placed: list[npt.NDArray[np.int32]] = []
-        for known in sorted(self.counts):
-            keys -= self._put(placed, known, min(keys, self.target - self.counts[known]))
+        placed = [np.zeros(0, np.int32)]
+        with_room = iter(sorted(b for b, count in self.counts.items() if count < self.target))
         while keys > 0:
-            bucket = self._next()
+            bucket = next(with_room, None)
+            if bucket is None:
+                bucket = self._opened()
             if bucket is None:
                 placed.append(self._spread(keys))
                 break
-            self.counts[bucket] = 0
-            keys -= self._put(placed, bucket, min(keys, self.target))
-        return np.concatenate(placed) if placed else np.zeros(0, np.int32)
+            taken = min(keys, self.target - self.counts[bucket])
+            self.counts[bucket] += taken
+            placed.append(np.full(taken, bucket, np.int32))
+            keys -= taken
+        return np.concatenate(placed)
 
-    def _put(self, placed: list[npt.NDArray[np.int32]], bucket: int, keys: int) -> int:
-        if keys <= 0:
-            return 0
-        self.counts[bucket] += keys
-        placed.append(np.full(keys, bucket, np.int32))
-        return keys
-
-    def _next(self) -> int | None:
-        """The lowest bucket that is not open; None if the limit is reached."""
+    def _opened(self) -> int | None:
+        """Open the lowest bucket that is not open; None if the limit is reached."""
         bucket = self.number
         while bucket in self.counts:
             bucket += self.count
@@ -86,6 +83,7 @@ class AssignerPartition:
                 f"A partition cannot have more than {MAX_BUCKETS} dynamic buckets, of {self.target} keys each.",
                 remedy="Raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'.",
             )
+        self.counts[bucket] = 0
         return bucket
 
     def _spread(self, keys: int) -> npt.NDArray[np.int32]:
@@ -117,9 +115,7 @@ class HashAssigner:
     def __init__(self, table: Table, index: Mapping[Target, HashIndexFile], assigners: int) -> None:
         self._table = table
         self._assigners = assigners
-        self._files: dict[bytes, list[tuple[int, HashIndexFile]]] = {}
-        for (partition, bucket), file in index.items():
-            self._files.setdefault(partition, []).append((bucket, file))
+        self._files = grouped((partition, (bucket, file)) for (partition, bucket), file in index.items())
         self._router = Router(table.schema, 1)
         self._known: dict[bytes, dict[int, _KnownAssignerPartition]] = {}
 

@@ -11,6 +11,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table import bucket
 from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.data_files.file_groups import FileSet
 from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.scan.postponed import order
@@ -84,7 +85,7 @@ PIECE_BYTES = 128 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class DistributeTask:
+class DistributeTask(FileSet):
     """Distributes the rows of some postponed files of a partition to its real buckets.
 
     Attributes:
@@ -100,11 +101,6 @@ class DistributeTask:
     files: tuple[DataFileMeta, ...]
     total_buckets: int
     sequences: Mapping[Target, int]
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return sum(f.file_size for f in self.files)
 
     def run(self) -> list[CommitMessage]:
         """Write the new files; on an error they are deleted."""

@@ -19,6 +19,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND, RowKind
 from paimon_sql.storage.data_files.live_files import by_bucket, deletions_of, partition_values
 from paimon_sql.storage.data_files.lsm_tree import sections_of
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.task import ReadTask
@@ -30,8 +31,6 @@ from paimon_sql.storage.write.buckets.assignment.assigners import AssignerPartit
 from paimon_sql.storage.write.buckets.base import WriteState
 from paimon_sql.storage.write.row_preparation import RowKindReader
 from paimon_sql.storage.write.writers import Target
-
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

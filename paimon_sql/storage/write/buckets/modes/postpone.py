@@ -142,8 +142,8 @@ class StagedTask(PostponeTask):
             settled = [m for m in staged.own(messages) if m.bucket != POSTPONE_BUCKET]
             totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
             sequences = {**self.sequences, **self._grown(totals, executor)}
-            for task in executor.run(plan_distribution(self.table, postponed, totals, sequences)):
-                settled.extend(staged.own(task))
+            distribution = plan_distribution(self.table, postponed, totals, sequences)
+            settled += staged.own(m for written in executor.run(distribution) for m in written)
             # The postponed files stay staged, so they are deleted.
             staged.release(path for m in settled for path in new_files(self.table, append_changes([m])))
             return settled
