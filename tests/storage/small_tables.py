@@ -83,7 +83,7 @@ def insert(table: Table, *rows: Row, changelog: bool = False) -> Snapshot:
 
 def overwrite(table: Table, *rows: Row, dynamic: bool = False) -> Snapshot:
     """Replace all rows, or with ``dynamic`` those of the partitions that occur."""
-    messages = plan_write(table, True).run([batch_of(table, rows)])
+    messages = plan_write(table, Overwrite()).run([batch_of(table, rows)])
     made = commits.overwrite(
         table, messages, lambda latest: overwritten(table, latest, Overwrite(dynamic=dynamic), messages)
     )

@@ -64,7 +64,7 @@ def catalog(tmp_path: Path) -> Watched:
 def insert(table: Table, ids: list[int], days: list[str | None]) -> None:
     schema = arrow_schema(table.schema.fields)
     batch = pa.RecordBatch.from_arrays([pa.array(ids, pa.int32()), pa.array(days, pa.string())], schema=schema)
-    commits.append(table, plan_write(table, False).run([batch]))
+    commits.append(table, plan_write(table).run([batch]))
 
 
 def rows(catalog: FileSystemCatalog, name: str, predicate: Predicate | None = None, *columns: str) -> list[Any]:
