@@ -48,7 +48,9 @@ def table(tmp_path: Path) -> Table:
 def insert(table: Table, *rows: tuple[Any, ...], overwrite: bool = False) -> None:
     schema = arrow_schema(table.schema.fields)
     arrays = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
-    messages = plan_write(table, Overwrite() if overwrite else None).run([pa.RecordBatch.from_arrays(arrays, schema=schema)])
+    messages = plan_write(table, Overwrite() if overwrite else None).run(
+        [pa.RecordBatch.from_arrays(arrays, schema=schema)]
+    )
     if overwrite:
         commits.overwrite(table, messages, lambda latest: overwritten(table, latest, Overwrite(), messages))
     else:
