@@ -8,7 +8,7 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Context, OfTable, Procedure, Timed, detail, optional
 from paimon_sql.procedures.values import MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_changelogs
-from paimon_sql.storage.retention.policy import changelog_retention_of
+from paimon_sql.storage.retention.policy import Limits, changelog_retention_of
 
 
 class ExpireChangelogs(Procedure):
@@ -43,14 +43,9 @@ class ExpireChangelogs(Procedure):
                 "delete_all cannot be combined with limits.", remedy=f"Leave out {', '.join(bounds)}."
             )
         table = context.table(arguments.table)
-        retention = changelog_retention_of(
-            table.options,
-            current_millis(),
-            retain_max=arguments.retain_max,
-            retain_min=arguments.retain_min,
-            older_than_millis=instant_of(arguments.older_than, context.zone),
-            max_deletes=arguments.max_deletes,
-        )
+        older_than = instant_of(arguments.older_than, context.zone)
+        limits = Limits(arguments.retain_max, arguments.retain_min, older_than, arguments.max_deletes)
+        retention = changelog_retention_of(table.options, current_millis(), limits)
         done = expire_changelogs(table, retention, everything=arguments.delete_all, dry_run=arguments.dry_run)
         files, expired = done.files, done.changelogs
         retained_note = f"changelog {done.earliest} is retained: {done.reason}" if done.earliest else done.reason

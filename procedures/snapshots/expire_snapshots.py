@@ -6,7 +6,7 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Context, Int, Long, OfTable, Procedure, Timed, column, detail, optional
 from paimon_sql.procedures.values import MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 
 
 class ExpireSnapshots(Procedure):
@@ -42,14 +42,9 @@ class ExpireSnapshots(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Result:
         now = current_millis()
         table = context.table(arguments.table).with_options(options_of(arguments.options))
-        retention = retention_of(
-            table.options,
-            now,
-            retain_max=arguments.retain_max,
-            retain_min=arguments.retain_min,
-            older_than_millis=instant_of(arguments.older_than, context.zone),
-            max_deletes=arguments.max_deletes,
-        )
+        older_than = instant_of(arguments.older_than, context.zone)
+        limits = Limits(arguments.retain_max, arguments.retain_min, older_than, arguments.max_deletes)
+        retention = retention_of(table.options, now, limits)
         done = expire_snapshots(table, retention, dry_run=arguments.dry_run, now_millis=now)
         files = done.files
         note = f"snapshot {done.earliest} is retained: {done.reason}" if done.earliest else done.reason

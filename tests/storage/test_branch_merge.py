@@ -18,7 +18,7 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.operations.merge_branch import merge_branch
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
@@ -65,7 +65,7 @@ def test_merged_rows_stay_when_the_source_goes_or_expires(tmp_path: Path) -> Non
     side = branch_of(table, "side")
     now = int(time.time() * 1000)
     for one in (side, fresh(table)):
-        expire_snapshots(one, retention_of(one.options, now, retain_max=1, retain_min=1))
+        expire_snapshots(one, retention_of(one.options, now, Limits(retain_max=1, retain_min=1)))
     delete_branches(fresh(table), ["side"])
     assert ids(table) == [1, 2, 3, 4]
     assert reachable(fresh(table)) <= on_disk(table)
@@ -104,7 +104,7 @@ def _taken_away(table: Table) -> None:
 
 def _expired(table: Table) -> None:
     now = int(time.time() * 1000)
-    expire_snapshots(table, retention_of(table.options, now, retain_max=1, retain_min=1))
+    expire_snapshots(table, retention_of(table.options, now, Limits(retain_max=1, retain_min=1)))
 
 
 @pytest.mark.parametrize(

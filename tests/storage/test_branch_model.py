@@ -15,7 +15,7 @@ from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
 from paimon_sql.storage.operations.fast_forward import fast_forward
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
@@ -70,7 +70,7 @@ class Model:
             kept = 1 + two % 3
             now = int(time.time() * 1000)
             table = self.open(name)
-            expire_snapshots(table, retention_of(table.options, now, retain_max=kept, retain_min=kept))
+            expire_snapshots(table, retention_of(table.options, now, Limits(retain_max=kept, retain_min=kept)))
             self.snapshots[name] = {i: rows for i, rows in snapshots.items() if i > max(snapshots) - kept}
         elif verb == "rollback" and snapshots:
             number = sorted(snapshots)[two % len(snapshots)]

@@ -16,7 +16,7 @@ from paimon_sql.storage.branches.management import branch_of, create_branch, del
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
@@ -29,7 +29,7 @@ from tests.storage.small_tables import fresh, insert, make_table, on_disk, overw
 def expire(table: Table, keep: int = 1) -> None:
     table = fresh(table)
     now = int(time.time() * 1000)
-    expire_snapshots(table, retention_of(table.options, now, retain_max=keep, retain_min=keep))
+    expire_snapshots(table, retention_of(table.options, now, Limits(retain_max=keep, retain_min=keep)))
 
 
 def history(path: Path, file_io: FileIO | None = None) -> Table:

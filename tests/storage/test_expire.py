@@ -19,7 +19,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag, delete_ta
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.policy import ExpirationRange, choose_range, retention_of
+from paimon_sql.storage.retention.policy import ExpirationRange, Limits, choose_range, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import (
     add_branch,
@@ -47,13 +47,13 @@ def ids(table: Table) -> list[int]:
 
 def expire(table: Table, keep: int = 1, limit: int | None = None, dry_run: bool = False) -> ExpirationResult:
     table = fresh(table)
-    retention = retention_of(table.options, now(), retain_max=keep, retain_min=keep, max_deletes=limit)
+    retention = retention_of(table.options, now(), Limits(retain_max=keep, retain_min=keep, max_deletes=limit))
     return expire_snapshots(table, retention, dry_run=dry_run)
 
 
 def chosen(table: Table, older_than: int = 0, **arguments: int) -> ExpirationRange:
     table = fresh(table)
-    retention = retention_of(table.options, now(), older_than_millis=older_than, **arguments)
+    retention = retention_of(table.options, now(), Limits(older_than_millis=older_than, **arguments))
     return choose_range(table, retention, SnapshotView(table.snapshots))
 
 
@@ -104,17 +104,17 @@ def test_a_consumer_holds_on_to_its_next_snapshot(table: Table) -> None:
     changelog_only = table.with_options({"consumer.changelog-only": "true"})
     assert retention_of(changelog_only.options, now()).consumers  # where changelogs go with their snapshots
     changelog_only = changelog_only.with_options({"changelog.time-retained": "1 d"})
-    retention = retention_of(changelog_only.options, now(), retain_max=1, retain_min=1)
+    retention = retention_of(changelog_only.options, now(), Limits(retain_max=1, retain_min=1))
     assert expire_snapshots(changelog_only, retention).snapshots == [5]
 
 
 def test_a_maximum_under_the_minimum_is_refused(table: Table) -> None:
     with pytest.raises(InvalidInputError, match=r"retain_max => 3, retain_min => 3"):
-        retention_of(table.options, now(), retain_max=3)
+        retention_of(table.options, now(), Limits(retain_max=3))
     with pytest.raises(InvalidOptionError, match="retain_min"):
-        retention_of(table.options, now(), retain_max=3, retain_min=0)
+        retention_of(table.options, now(), Limits(retain_max=3, retain_min=0))
     with pytest.raises(InvalidOptionError, match="max_deletes"):
-        retention_of(table.options, now(), max_deletes=0)
+        retention_of(table.options, now(), Limits(max_deletes=0))
 
 
 def test_a_data_file_goes_when_its_last_snapshot_goes(table: Table) -> None:

@@ -21,7 +21,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag, delete_ta
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.tags import TagManager
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
@@ -33,7 +33,7 @@ DECOUPLED = {"changelog.num-retained.max": "100", "changelog.num-retained.min": 
 def expire(table: Table, keep: int = 2) -> None:
     table = fresh(table)
     now = int(time.time() * 1000)
-    expire_snapshots(table, retention_of(table.options, now, retain_max=keep, retain_min=keep))
+    expire_snapshots(table, retention_of(table.options, now, Limits(retain_max=keep, retain_min=keep)))
 
 
 def history(path: Path, options: dict[str, str] | None = None) -> Table:

@@ -16,7 +16,7 @@ from paimon_sql.errors import AlreadyExistsError
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import (
     Row,
@@ -87,7 +87,7 @@ class World:
             case "expire":
                 now = int(time.time() * 1000) + 1000
                 keep = 1 + number % 3
-                expire_snapshots(table, retention_of(table.options, now, retain_min=keep, retain_max=keep))
+                expire_snapshots(table, retention_of(table.options, now, Limits(retain_min=keep, retain_max=keep)))
             case "consumer" if some_id:
                 table.consumers.reset(f"c{number % 2}", some_id)
             case "forget":

@@ -19,7 +19,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
@@ -32,7 +32,7 @@ from tests.storage.small_tables import fresh, insert, make_table, on_disk, overw
 def expire(table: Table, keep: int = 1) -> None:
     table = fresh(table)
     now = int(time.time() * 1000)
-    expire_snapshots(table, retention_of(table.options, now, retain_max=keep, retain_min=keep))
+    expire_snapshots(table, retention_of(table.options, now, Limits(retain_max=keep, retain_min=keep)))
 
 
 def history(path: Path) -> Table:

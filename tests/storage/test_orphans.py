@@ -23,7 +23,7 @@ from paimon_sql.storage.maintenance.orphans.removal import OrphanPlan, Removed, 
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -69,7 +69,7 @@ def remove(table: Table, *, dry_run: bool = False, parallelism: int | None = Non
 def expire(table: Table, keep: int) -> None:
     table = fresh(table)
     now = int(time.time() * 1000) + 1000
-    expire_snapshots(table, retention_of(table.options, now, retain_max=keep, retain_min=keep))
+    expire_snapshots(table, retention_of(table.options, now, Limits(retain_max=keep, retain_min=keep)))
 
 
 def uncommitted(table: Table, *rows: tuple[int, str, str]) -> list[str]:

@@ -18,7 +18,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.operations import purge as purging
 from paimon_sql.storage.operations.purge import purge
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
 from tests.storage.small_tables import (
@@ -43,7 +43,7 @@ LONGER = {
 
 def expire(table: Table, keep: int) -> None:
     table = fresh(table)
-    expire_snapshots(table, retention_of(table.options, 2**62, retain_max=keep, retain_min=keep))
+    expire_snapshots(table, retention_of(table.options, 2**62, Limits(retain_max=keep, retain_min=keep)))
 
 
 def history(path: Path, options: dict[str, str] | None = None) -> Table:

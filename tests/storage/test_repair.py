@@ -11,7 +11,7 @@ from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.repair.repair import give_up_before, repair
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
 from tests.storage.small_tables import add_branch, fresh, insert, make_table, on_disk, reachable
@@ -68,7 +68,7 @@ def test_hints_of_an_empty_folder_go(tmp_path: Path) -> None:
 
 def test_an_interrupted_expiry_is_finished(tmp_path: Path) -> None:
     table = table_of(tmp_path)
-    retention = retention_of(table.options, 2**62, retain_max=2, retain_min=2)
+    retention = retention_of(table.options, 2**62, Limits(retain_max=2, retain_min=2))
     with pytest.raises(Crash):
         expire_snapshots(Table(table.name, table.path, InterruptedFileIO(3), table.schema), retention)
     (told,) = repair(fresh(table)).repaired

@@ -23,7 +23,7 @@ from paimon_sql.storage.maintenance.snapshots.rollback import (
     rollback_to_watermark,
 )
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import InterruptedFileIO
 from tests.storage.small_tables import amend_latest, fresh, insert, make_table, overwrite, rows_at
@@ -71,7 +71,7 @@ def test_a_tag_brings_its_expired_snapshot_back(table: Table) -> None:
     create_tag(table, "two", 2)
     overwrite(table, (9, "z", "x"))
     opened = fresh(table)
-    expire_snapshots(opened, retention_of(opened.options, int(time.time() * 1000), retain_max=1, retain_min=1))
+    expire_snapshots(opened, retention_of(opened.options, int(time.time() * 1000), Limits(retain_max=1, retain_min=1)))
     assert versions(table) == [6]
     assert rollback_to_snapshot(fresh(table), 2).current == 2
     assert versions(table) == [2]
@@ -138,7 +138,9 @@ def test_others_may_go_on_and_expire_at_any_moment_of_a_rollback(tmp_path: Path)
             insert(fresh(table), (10, "rival", "x"))
             insert(fresh(table), (11, "rival", "x"))
         opened = fresh(table)
-        expire_snapshots(opened, retention_of(opened.options, int(time.time() * 1000), retain_max=1, retain_min=1))
+        expire_snapshots(
+            opened, retention_of(opened.options, int(time.time() * 1000), Limits(retain_max=1, retain_min=1))
+        )
 
     counting = InterruptedFileIO(also=("list", "read"))
     rollback_to_snapshot(copied(plain, tmp_path / "counted", counting), 2)

@@ -27,7 +27,7 @@ from paimon_sql.storage.schema.changes.alter_columns import (
 )
 from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
 from paimon_sql.storage.schema.changes.column_types import UpdateColumnNullability, UpdateColumnType
-from paimon_sql.storage.schema.changes.options import DropPrimaryKey, RemoveOption, SetOption, UpdateComment
+from paimon_sql.storage.schema.changes.options import RemoveOption, SetOption, UpdateComment
 
 STRING, INT, BIGINT = t.string_type(), t.IntType(), t.BigIntType()
 PLACES = ("FIRST", "LAST", "AFTER", "BEFORE")
@@ -352,15 +352,6 @@ def test_what_was_wrong_before_does_not_forbid_another_change() -> None:
     assert changed(loose, UpdateComment("kept")).comment == "kept"
     with pytest.raises(InvalidOptionError, match="full-compaction"):
         changed(loose, SetOption("changelog-producer", "lookup"), SetOption("full-compaction.delta-commits", "1"))
-
-
-def test_a_primary_key_is_dropped_only_before_the_first_row() -> None:
-    schema = table({"k": INT, "v": INT}, key=["k"])
-    made = changed(schema, DropPrimaryKey(), has_data=False)
-    assert made.primary_keys == ()
-    assert not made.field("k").type.nullable
-    with pytest.raises(InvalidSchemaError, match="primary key"):
-        changed(schema, DropPrimaryKey())
 
 
 # -- modifying ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.repair import repair as repairs
 from paimon_sql.storage.repair.repair import Findings, repair
-from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.policy import Limits, retention_of
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.table.table import Table
@@ -175,7 +175,7 @@ def test_a_table_whose_only_commit_is_torn_is_empty(tmp_path: Path) -> None:
 
 def test_a_history_of_which_nothing_can_be_read_is_left_as_it_is(tmp_path: Path) -> None:
     table = table_of(tmp_path)
-    expire_snapshots(fresh(table), retention_of(table.options, 2**62, retain_max=1, retain_min=1))
+    expire_snapshots(fresh(table), retention_of(table.options, 2**62, Limits(retain_max=1, retain_min=1)))
     tear(table.snapshots.directory.path(3), "cut")
     (told, *_) = repair(fresh(table)).problems
     assert "none of its snapshots can be read, so nothing was moved aside" in told
@@ -206,7 +206,7 @@ def test_torn_tags_changelogs_and_consumers_are_set_aside(tmp_path: Path, kind: 
     found = repair(fresh(table))
     assert found.problems == [] and f"{kind} " in found.repaired[0]
     assert set_aside(table) == [f"{kind}-1" if kind == "changelog" else f"{kind}-one"]
-    expire_snapshots(fresh(table), retention_of(table.options, 2**62, retain_max=1, retain_min=1))
+    expire_snapshots(fresh(table), retention_of(table.options, 2**62, Limits(retain_max=1, retain_min=1)))
     assert shown(table) == [1, 2, 3]
 
 

@@ -61,34 +61,45 @@ class ExpirationRange:
     reason: str
 
 
-def retention_of(
-    options: TableOptions,
-    now_millis: int,
-    *,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than_millis: int | None = None,
-    max_deletes: int | None = None,
-) -> Retention:
-    """Return the retention by the table's options, overridden by the arguments.
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a call, each None to take the table's option.
+
+    Attributes:
+        retain_max: the max number of snapshots to retain.
+        retain_min: the min number of snapshots to retain.
+        older_than_millis: the time before which snapshots expire, in milliseconds since the epoch.
+        max_deletes: the max number of snapshots to expire.
+    """
+
+    retain_max: int | None = None
+    retain_min: int | None = None
+    older_than_millis: int | None = None
+    max_deletes: int | None = None
+
+
+UNLIMITED = Limits()
+
+
+def retention_of(options: TableOptions, now_millis: int, limits: Limits = UNLIMITED) -> Retention:
+    """Return the retention by the table's options, overridden by the limits of a call.
 
     Raises:
         InvalidInputError: the maximum is less than the minimum, or a number is invalid for its option.
     """
-    most = _number(options, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
-    least = _number(options, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
+    most = _number(options, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", limits.retain_max)
+    least = _number(options, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", limits.retain_min)
     if most < least:
-        said = "the argument" if retain_min is not None else f"the table's {SNAPSHOT_NUM_RETAINED_MIN.key}"
+        said = "the argument" if limits.retain_min is not None else f"the table's {SNAPSHOT_NUM_RETAINED_MIN.key}"
         raise InvalidInputError(
             f"At most {most} snapshots are to be retained, but at least {least} by {said}.",
             remedy=f"Specify retain_min as well: retain_max => {most}, retain_min => {most}.",
         )
-    if older_than_millis is None:
-        older_than_millis = now_millis - options.get(SNAPSHOT_TIME_RETAINED) // MILLISECOND
-    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
+    oldest = _oldest(now_millis, options.get(SNAPSHOT_TIME_RETAINED), limits)
+    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", limits.max_deletes)
     # If changelogs expire with their snapshots, both must wait for consumers.
     consumers = not (options.get(CONSUMER_CHANGELOG_ONLY) and outlives_snapshots(options))
-    return Retention(most, least, older_than_millis, limit, consumers)
+    return Retention(most, least, oldest, limit, consumers)
 
 
 def outlives_snapshots(options: TableOptions) -> bool:
@@ -101,33 +112,23 @@ def outlives_snapshots(options: TableOptions) -> bool:
     return any(options.get(own) is not None and options.get(own) > options.get(other) for own, other in pairs)
 
 
-def changelog_retention_of(
-    options: TableOptions,
-    now_millis: int,
-    *,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than_millis: int | None = None,
-    max_deletes: int | None = None,
-) -> Retention:
+def changelog_retention_of(options: TableOptions, now_millis: int, limits: Limits = UNLIMITED) -> Retention:
     """Return the retention of changelogs that outlive their snapshots; options default to those of snapshots.
 
     Raises:
         InvalidInputError: the maximum is less than the minimum, or a number is invalid for its option.
     """
-    most = _longer(options, CHANGELOG_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
-    least = _longer(options, CHANGELOG_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
+    most = _longer(options, CHANGELOG_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", limits.retain_max)
+    least = _longer(options, CHANGELOG_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", limits.retain_min)
     if most < least:
         raise InvalidInputError(
             f"{CHANGELOG_NUM_RETAINED_MAX.key} is {most}, less than {CHANGELOG_NUM_RETAINED_MIN.key}: {least}.",
             remedy="Raise the one or lower the other; a call gives retain_max and retain_min.",
         )
-    if older_than_millis is None:
-        own: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-        age = options.get(SNAPSHOT_TIME_RETAINED) if own is None else own
-        older_than_millis = now_millis - age // MILLISECOND
-    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
-    return Retention(most, least, older_than_millis, limit)
+    own: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+    oldest = _oldest(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if own is None else own, limits)
+    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", limits.max_deletes)
+    return Retention(most, least, oldest, limit)
 
 
 def choose_range(table: Table, retention: Retention, seen: SnapshotView) -> ExpirationRange:
@@ -181,6 +182,10 @@ def _check_newest(table: Table) -> None:
             path=path,
             remedy="Restore the file from a copy, or CALL sys.repair, which gives it up.",
         )
+
+
+def _oldest(now_millis: int, age: timedelta, limits: Limits) -> int:
+    return now_millis - age // MILLISECOND if limits.older_than_millis is None else limits.older_than_millis
 
 
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,27 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Segments
+from paimon_sql.storage.merge.aggregates.base import NUMBERS, AggregateFunction, Steps
 
 Numbers = npt.NDArray[Any]
 SHORT = 64
 """Max length of groups that are folded together, one position at a time; longer ones are folded one by one."""
+
+
+class NumberFunction(AggregateFunction):
+    """A function of the non-null values of a column of numbers, which can retract them."""
+
+    types = NUMBERS
+    supported_types = "a number"
+    can_retract = True
+
+    def reduce(self, steps: Steps) -> pa.Array:
+        valid = steps.only_valid()
+        return self.of_numbers(valid) if len(valid.segments) else pa.nulls(valid.segments.count, valid.values.type)
+
+    @abstractmethod
+    def of_numbers(self, steps: Steps) -> pa.Array:
+        """As `reduce`, of some values without nulls."""
 
 
 def fold(values: Numbers, segments: Segments, step: np.ufunc) -> Numbers:

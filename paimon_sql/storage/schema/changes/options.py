@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options import canonical, check_changes
 from paimon_sql.format.options.table.table import PARTITION, PRIMARY_KEY
 from paimon_sql.format.options.values import comma_separated
@@ -53,21 +52,6 @@ class UpdateComment(SchemaChange):
 
     def apply(self, schema: TableSchema, context: Context) -> TableSchema:
         return schema if schema.comment == self.comment else replace(schema, comment=self.comment)
-
-
-@dataclass(frozen=True)
-class DropPrimaryKey(SchemaChange):
-    """Drop the primary key of a table without data; the columns stay NOT NULL."""
-
-    def apply(self, schema: TableSchema, context: Context) -> TableSchema:
-        if not schema.has_key:
-            return schema
-        if context.has_data:
-            raise InvalidSchemaError(
-                f"The primary key ({', '.join(schema.primary_keys)}) of a table with data cannot be dropped.",
-                remedy="Create a new table without a key and copy the data into it.",
-            )
-        return replace(schema, primary_keys=())
 
 
 def _with_primary_key(schema: TableSchema, columns: str, context: Context) -> TableSchema:

@@ -7,11 +7,20 @@ import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask
-from paimon_sql.storage.merge.aggregates.arithmetic import Numbers, divided, fold, scaled, spread, unscaled, walk
-from paimon_sql.storage.merge.aggregates.base import NUMBERS, AggregateFunction, Steps
+from paimon_sql.storage.merge.aggregates.arithmetic import (
+    NumberFunction,
+    Numbers,
+    divided,
+    fold,
+    scaled,
+    spread,
+    unscaled,
+    walk,
+)
+from paimon_sql.storage.merge.aggregates.base import Steps
 
 
-class Product(AggregateFunction):
+class Product(NumberFunction):
     """The product of the non-null values; a retraction divides it, if there is a product (Paimon: `FieldProductAgg`).
 
     Integers overflow as in Java, and their quotients truncate towards zero. Decimals are rounded to their scale at each
@@ -19,15 +28,9 @@ class Product(AggregateFunction):
     """
 
     name = "product"
-    types = NUMBERS
-    supported_types = "a number"
-    can_retract = True
 
-    def reduce(self, steps: Steps) -> pa.Array:
-        steps = steps.only_valid()
+    def of_numbers(self, steps: Steps) -> pa.Array:
         kind, segments = steps.values.type, steps.segments
-        if not len(segments):
-            return pa.nulls(segments.count, kind)
         with np.errstate(all="ignore"):
             if pa.types.is_decimal(kind):
                 products, valid = self._step_by_step(steps, unscaled(steps.values), 10**kind.scale, 10**kind.precision)

@@ -7,13 +7,13 @@ import pyarrow as pa
 
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments
 from paimon_sql.storage.merge.aggregates import arithmetic
-from paimon_sql.storage.merge.aggregates.base import NUMBERS, WHOLE_NUMBERS, AggregateFunction, Steps
+from paimon_sql.storage.merge.aggregates.base import WHOLE_NUMBERS, Steps
 
 _SAFE = 0.999
 """Floating-point sums are trusted up to this fraction of a bound."""
 
 
-class Sum(AggregateFunction):
+class Sum(arithmetic.NumberFunction):
     """The sum of the non-null values; retractions are subtracted (Paimon: `FieldSumAgg`).
 
     Integers overflow as in Java. A decimal that exceeds its precision becomes null, and the next value starts a new
@@ -21,15 +21,9 @@ class Sum(AggregateFunction):
     """
 
     name = "sum"
-    types = NUMBERS
-    supported_types = "a number"
-    can_retract = True
 
-    def reduce(self, steps: Steps) -> pa.Array:
-        steps = steps.only_valid()
+    def of_numbers(self, steps: Steps) -> pa.Array:
         kind, segments = steps.values.type, steps.segments
-        if not len(segments):
-            return pa.nulls(segments.count, kind)
         if pa.types.is_decimal(kind):
             return _decimal_sums(steps)
         values = steps.values.to_numpy(zero_copy_only=False)
