@@ -12,28 +12,26 @@ import argparse
 import json
 import resource
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from bench import commits
+from bench.own_process import answer_of
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
-from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.retention.policy import Retention
-from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
 
 _PARTITION = b"\x00\x00\x00\x00" + b"\x00" * 8
@@ -119,10 +117,8 @@ def make(path: Path, snapshots: int, per_snapshot: int, standing: int, *, replac
             CommitMessage(_PARTITION, bucket, -1, new_files=tuple(come), deleted_files=tuple(go))
             for bucket, (come, go) in buckets.items()
         ]
-        changes: Changes = append_changes(messages)
         kind = CommitKind.OVERWRITE if gone else CommitKind.APPEND
-        with Transaction(table) as transaction:
-            transaction.commit(kind, partial(_always, changes))
+        commits.commit(table, kind, append_changes(messages))
 
     commit(files(standing), [])
     before = files(per_snapshot)
@@ -131,10 +127,6 @@ def make(path: Path, snapshots: int, per_snapshot: int, standing: int, *, replac
         new = files(per_snapshot)
         commit(new, before if replaces else [])
         before = new
-
-
-def _always(changes: Changes, latest: object) -> Changes:
-    return changes
 
 
 def peak_bytes() -> int:
@@ -184,8 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 standing = times * (asked.files - (0 if replaces else asked.snapshots))
                 path = folder / f"{replaces}-{times}"
                 make(path, asked.snapshots, per_snapshot if replaces else 1, standing, replaces=replaces)
-                command = [sys.executable, "-m", "bench.expire_many", "--table", str(path)]
-                found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+                found = json.loads(answer_of("bench.expire_many", "--table", path))
                 what = "each commit replaces files" if replaces else "each commit adds a file"
                 print(json.dumps({"table": what, "standing files": standing, **found}, indent=2), flush=True)
                 shutil.rmtree(path)

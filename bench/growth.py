@@ -10,13 +10,12 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import paimon_sql
+from bench.own_process import answer_of
 from bench.settings import Settings
 from bench.spark_session import spark_settings
 from bench.watch import Watch
@@ -67,9 +66,7 @@ def main() -> None:
     print(f"| rows | load s | upsert of {given.batch:,} rows s | peak memory, GiB |")
     print("|-----:|-------:|------:|------:|")
     for rows in map(int, given.rows.split(",")):
-        command = [sys.executable, "-m", "bench.growth", "--one", str(rows), "--batch", str(given.batch)]
-        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        found = json.loads(answer.splitlines()[-1])
+        found = json.loads(answer_of("bench.growth", "--one", rows, "--batch", given.batch))
         print(f"| {rows:,} | {found['load']:.2f} | {found['upsert']:.2f} | {found['memory']:.1f} |", flush=True)
 
 

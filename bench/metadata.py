@@ -12,14 +12,12 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +27,8 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from bench.command import names
+from bench.commits import commit
+from bench.own_process import answer_of
 from bench.settings import Settings
 from bench.spark_session import spark_settings
 from bench.watch import Watch
@@ -39,9 +39,8 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, string_type
 from paimon_sql.format.statistics.column_statistics import SimpleStats
-from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 
@@ -110,16 +109,11 @@ def make(path: Path, shape: Shape) -> None:
             _with_files(samples[partition], schema, part[partitions == partition])
             for partition in np.unique(partitions).tolist()
         )
-        with Transaction(table) as transaction:
-            transaction.commit(CommitKind.APPEND, partial(_always, changes))
+        commit(table, CommitKind.APPEND, changes)
     latest = table.snapshots.latest()
     assert latest is not None
     for number in range(shape.tags):
         table.tags.create(f"tag-{number}", table.snapshots.get(latest.id - number % shape.snapshots))
-
-
-def _always(changes: Changes, latest: object) -> Changes:
-    return changes
 
 
 def _samples(table: Table, shape: Shape) -> Iterator[CommitMessage]:
@@ -294,10 +288,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             started = time.perf_counter()
             make(scratch / "default.db" / "many", _divided(SHAPES[name], given.divide))
             print(f"{name}: made in {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
-            command = [sys.executable, "-m", "bench.metadata", "--one", name, str(scratch)]
-            command += ["--samples", str(given.samples), "--divide", str(given.divide)]
-            answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            found[name] = Measured.from_json(answer.splitlines()[-1])
+            sizes = ("--samples", given.samples, "--divide", given.divide)
+            found[name] = Measured.from_json(answer_of("bench.metadata", "--one", name, scratch, *sizes))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     print(table_of(found))

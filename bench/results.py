@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from bench.engines import BASE, CONNECTOR, ENVIRONMENTS, OURS, PEERS, TITLES
+from bench.engines import BASE, CONNECTOR, ENVIRONMENTS, PEERS, PLACES, TITLES
 from bench.settings import Settings
 from bench.works import SUITES
 from bench.works.base import Work
@@ -92,7 +92,7 @@ class Results:
     def contestants(self) -> list[Contestant]:
         """All that took part or were to: ours first, in each environment Parquet first."""
         order = sorted(ENVIRONMENTS, key=lambda engine: engine != BASE)
-        known = [Contestant(engine, place) for place in (OURS, PEERS, CONNECTOR) for engine in order]
+        known = [Contestant(engine, place) for place in PLACES for engine in order]
         return [who for who in known if who in self.versions or who in self.failures]
 
     def of(self, who: Contestant, work: str) -> list[Measured]:

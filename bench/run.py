@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bench.engines import BASE, CONNECTOR, ENVIRONMENTS, OURS, PEERS
+from bench.engines import BASE, ENVIRONMENTS, OURS, PLACES
 from bench.environment import python_of
 from bench.process import EngineError, EngineProcess
 from bench.results import Contestant, Measured, Results
@@ -37,8 +37,7 @@ def run(settings: Settings, engines: Iterable[str], works: Iterable[str], logs: 
 
 def _by_environment(engines: set[str]) -> dict[str, list[str]]:
     # Parquet runs on a Spark for the sake of the others there, or of itself on ours.
-    places = (OURS, PEERS, CONNECTOR)
-    chosen = {place: [e for e in ENVIRONMENTS if e in engines and place in ENVIRONMENTS[e]] for place in places}
+    chosen = {place: [e for e in ENVIRONMENTS if e in engines and place in ENVIRONMENTS[e]] for place in PLACES}
     others = {place: members for place, members in chosen.items() if members not in ([], [BASE])}
     return others or ({OURS: [BASE]} if BASE in engines else {})
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bench.command import add_arguments, names, out_folder, positive, run_as_asked, sayer
 from bench.engines import BASE, ENVIRONMENTS
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings(rows=rows, data=dataset(asked.data.absolute(), rows).folder)
         logs = out / str(rows)
         logs.mkdir(exist_ok=True)
-        results = run_as_asked(asked, replace(settings, memory=asked.memory), asked.works, logs, say)
+        results = run_as_asked(asked, settings, asked.works, logs, say)
         results.write(logs / "results.json")
         found.append(results)
         text = table(found)

@@ -21,7 +21,7 @@ def parts(warehouse: Path) -> dict[str, list[str]]:
     python, shell = sys.executable, str(Path(sys.executable).parent / "paimon-sql")
     connect = f"import paimon_sql; spark = paimon_sql.connect({str(warehouse)!r}, **{{'spark.ui.enabled': 'false'}})"
     plain = "from pyspark.sql import SparkSession; spark = SparkSession.builder.master('local[2]').getOrCreate()"
-    call = ["call", "expire_snapshots", "--warehouse", str(warehouse), "table=default.t", "retain_max=10"]
+    call = ["call", "--warehouse", str(warehouse), "expire_snapshots", "--table", "default.t", "--retain_max", "10"]
     return {
         "Python": [python, "-c", "pass"],
         "import paimon_sql": [python, "-c", "import paimon_sql"],

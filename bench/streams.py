@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from bench.command import names
 from bench.engines import ENVIRONMENTS, TITLES, engine_class
 from bench.engines.base import Engine
 from bench.environment import python_of
+from bench.own_process import answer_of
 from bench.settings import Settings
 from bench.watch import Watch
 
@@ -165,11 +165,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         python = python_of(ENVIRONMENTS[name][0])
         with tempfile.TemporaryDirectory() as folder:
             settings = Settings(data=Path(folder), rows=given.rows, scratch=Path(folder), memory="2g")
-            command = [str(python), "-m", "bench.streams", "--one", name, settings.to_json()]
-            command += ["--minutes", str(given.minutes), "--batch", str(given.batch)]
+            arguments = ("--one", name, settings.to_json(), "--minutes", given.minutes, "--batch", given.batch)
             environment = os.environ | {"PYTHONPATH": str(_PROJECT), "PYSPARK_PYTHON": str(python)}
-            answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-        found = Found(**json.loads(answer.splitlines()[-1]))
+            answer = answer_of("bench.streams", *arguments, python=python, environment=environment)
+        found = Found(**json.loads(answer))
         tenths = (" ".join(f"{s:.2f}" for s in took) for took in (found.sink_seconds, found.source_seconds))
         cells = [TITLES[name], f"{found.sink:,.0f}", f"{found.source:,.0f}", *tenths, f"{found.memory:.1f}"]
         print(f"| {' | '.join(cells)} |", flush=True)

@@ -9,6 +9,8 @@ from bench.engines.base import Engine
 OURS = "ours"
 PEERS = "peers"
 CONNECTOR = "connector"
+PLACES = (OURS, PEERS, CONNECTOR)
+"""The environments, ours first."""
 
 # The environments that an engine runs in. Plain Parquet runs in all: each engine is measured against its own Spark.
 ENVIRONMENTS = {
