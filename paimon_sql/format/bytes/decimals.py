@@ -14,7 +14,8 @@ _STEPS = np.arange(WIDTH)
 
 def big_endian(decimals: pa.Array) -> tuple[Bytes, Longs]:
     """The bytes of decimals, one row each, and how many of the first ones only repeat the sign; undefined for null."""
-    little = np.frombuffer(decimals.buffers()[1], np.uint8, len(decimals) * WIDTH, decimals.offset * WIDTH)
+    # An empty array may come without memory.
+    little = np.frombuffer(decimals.buffers()[1] or b"", np.uint8, len(decimals) * WIDTH, decimals.offset * WIDTH)
     big = little.reshape(-1, WIDTH)[:, ::-1]
     sign = np.where(big[:, :1] >= 0x80, 0xFF, 0)
     spare = (big[:, :-1] == sign) & ((big[:, 1:] >= 0x80) == (sign == 0xFF))
