@@ -160,6 +160,8 @@ def test_no_rows_give_empty_columns() -> None:
     columns = decode_columns(types, [])
     assert [len(c) for c in columns] == [0] * len(types)
     assert len(encode_rows(columns, types)) == 0
+    without_memory = [pa.Array.from_buffers(pa.decimal128(d, 0), 0, [None, None]) for d in (9, 38)]
+    assert len(encode_rows(without_memory, [t.DecimalType(True, d) for d in (9, 38)])) == 0
 
 
 def test_a_wrong_number_of_columns_is_refused() -> None:
