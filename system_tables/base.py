@@ -38,10 +38,10 @@ class NamedTable(ABC):
         cls.name = name_of(cls)
 
 
-class RecordTable(NamedTable, Generic[S]):
-    """A system table with the same columns for all tables, computed from its source.
+class ComputedTable(NamedTable, Generic[S]):
+    """A system table with the same columns for all tables, whose rows are computed from its source.
 
-    A class defines `records`, or `rows` if it builds columns or needs fewer rows for a predicate.
+    A class defines `rows`; one that neither builds columns nor needs fewer rows for a predicate is a `RecordTable`.
 
     Class attributes:
         Row: a record of its columns (see `format.schema.records`), nullable as their annotations say.
@@ -56,10 +56,7 @@ class RecordTable(NamedTable, Generic[S]):
         if "Row" in vars(cls):
             cls.columns = columns_of(cls.Row)
 
-    def records(self, source: S, /) -> Iterable[object]:
-        """The rows as instances of ``Row``; argument as in `rows`."""
-        raise NotImplementedError
-
+    @abstractmethod
     def rows(self, source: S, /, predicate: Predicate | None = None) -> pa.Table:
         """The rows, with all columns.
 
@@ -68,7 +65,6 @@ class RecordTable(NamedTable, Generic[S]):
             predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
                 evaluates it again.
         """
-        return self.of_records(self.records(source))
 
     def of_records(self, records: Iterable[object]) -> pa.Table:
         """The rows of instances of ``Row``."""
@@ -85,7 +81,18 @@ class RecordTable(NamedTable, Generic[S]):
         return pa.Table.from_arrays([one_chunk(arrays[f.name]).cast(f.type) for f in schema], schema=schema)
 
 
-class SystemTable(RecordTable[Table]):
+class RecordTable(ComputedTable[S]):
+    """A computed table that lists its rows as records."""
+
+    @abstractmethod
+    def records(self, source: S, /) -> Iterable[object]:
+        """The rows as instances of ``Row``; argument as in `rows`."""
+
+    def rows(self, source: S, /, predicate: Predicate | None = None) -> pa.Table:
+        return self.of_records(self.records(source))
+
+
+class SystemTable(ComputedTable[Table]):
     """A table ``t$name`` whose rows are computed from the metadata of ``t``.
 
     Their source is the data table with its newest schema and the options of the read, including time travel.
@@ -163,7 +170,7 @@ class View:
     procedures: Sequence[ProcedureInfo] = field(default_factory=tuple)
 
 
-class CatalogTable(RecordTable[View]):
+class CatalogTable(ComputedTable[View]):
     """A table ``sys.name``; the source of its rows is the catalog with its procedures.
 
     Class attributes:

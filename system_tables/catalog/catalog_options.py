@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.format.options.engines.catalog import CATALOG_OPTIONS_TABLE_ENABLED
 from paimon_sql.format.schema.records import Record, column
-from paimon_sql.system_tables.base import CatalogTable, View
+from paimon_sql.system_tables.base import CatalogTable, RecordTable, View
 
 _SECRET = re.compile(r"secret|password|token|credential|access[-._]?key", re.IGNORECASE)
 _HIDDEN = "******"
 
 
-class CatalogOptions(CatalogTable):
+class CatalogOptions(RecordTable[View], CatalogTable):
     """The options of the catalog; exists if `catalog-options-table.enabled` is true.
 
     The values of keys that may be secret are hidden.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_sql.system_tables.base import CatalogTable, ProcedureInfo, View
+from paimon_sql.system_tables.base import CatalogTable, ProcedureInfo, RecordTable, View
 
 
-class Procedures(CatalogTable):
+class Procedures(RecordTable[View], CatalogTable):
     """Same as `SHOW PROCEDURES` and `DESCRIBE PROCEDURE`, for all procedures."""
 
     summary = "One row per stored procedure."

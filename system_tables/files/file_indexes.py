@@ -12,14 +12,14 @@ from paimon_sql.format.schema.records import Int, Long, Record, column
 from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.files.files import files_seen
 from paimon_sql.system_tables.formatting import partition_labels
 
 _THREADS = 32
 
 
-class FileIndexes(SystemTable):
+class FileIndexes(RecordTable[Table], SystemTable):
     """Bloom filters, bitmaps and other file indexes of the data files of the snapshot that is read."""
 
     summary = "One row per file index of a column in a data file of the snapshot."

@@ -13,11 +13,11 @@ from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.formatting import partition_labels
 
 
-class Manifests(SystemTable):
+class Manifests(RecordTable[Table], SystemTable):
     """The data manifests of the snapshot that is read, and the changelog manifests of its commit."""
 
     summary = "One row per manifest of the snapshot."

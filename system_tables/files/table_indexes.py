@@ -14,7 +14,7 @@ from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, Int
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.formatting import partition_labels
 
 _RANGE = (
@@ -26,7 +26,7 @@ _RANGE = (
 _Ranges = Annotated[Sequence[Mapping[str, object]], ArrayType(True, RowType(True, _RANGE))]
 
 
-class TableIndexes(SystemTable):
+class TableIndexes(RecordTable[Table], SystemTable):
     """Hash indexes, deletion vectors and global indexes of the snapshot that is read."""
 
     summary = "One row per index file of the snapshot."

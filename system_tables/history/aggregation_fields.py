@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from paimon_sql.format.schema.records import Record, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 
 
-class AggregationFields(SystemTable):
+class AggregationFields(RecordTable[Table], SystemTable):
     """The columns as they are now, with the options ``fields.<name>.*`` of each."""
 
     summary = "One row per column of the table."

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from paimon_sql.format.schema.records import Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
 
 
-class Branches(SystemTable):
+class Branches(RecordTable[Table], SystemTable):
     """All branches of the table, by name, except main."""
 
     summary = "One row per branch."

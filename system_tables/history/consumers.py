@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 
 
-class Consumers(SystemTable):
+class Consumers(RecordTable[Table], SystemTable):
     """The consumers, by name."""
 
     summary = "One row per consumer."

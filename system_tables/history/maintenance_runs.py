@@ -7,13 +7,13 @@ from typing import Annotated
 
 from paimon_sql.format.schema.records import Long, Record, StringMap, Timestamp, column
 from paimon_sql.format.schema.types import BigIntType, MapType, string_type
-from paimon_sql.system_tables.base import CatalogTable, View
+from paimon_sql.system_tables.base import CatalogTable, RecordTable, View
 from paimon_sql.system_tables.formatting import wall_clock
 
 _Counts = Annotated[Mapping[str, int], MapType(True, string_type(), BigIntType())]
 
 
-class MaintenanceRuns(CatalogTable):
+class MaintenanceRuns(RecordTable[View], CatalogTable):
     """Calls of procedures, and automatic maintenance after commits if it changed something or failed.
 
     The catalog's option `maintenance-runs.retained` limits how many are stored. Runs of other engines are not recorded.

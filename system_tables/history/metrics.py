@@ -9,11 +9,11 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.execution.metrics import MetricKey, process_metrics
-from paimon_sql.system_tables.base import CatalogTable, View
+from paimon_sql.system_tables.base import CatalogTable, RecordTable, View
 from paimon_sql.system_tables.formatting import wall_clock
 
 
-class Metrics(CatalogTable):
+class Metrics(RecordTable[View], CatalogTable):
     """Durations are in milliseconds, sizes in bytes. Other processes, and tasks on executors, are not included.
 
     The names are those of Apache Paimon's metrics, without the `last` that some begin with: `lastCommitDuration` is the

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from paimon_sql.format.schema.records import Record, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 
 
-class Options(SystemTable):
+class Options(RecordTable[Table], SystemTable):
     """The stored options; options of a session or statement are not included."""
 
     summary = "One row per table option that is set."

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
 
 
-class Schemas(SystemTable):
+class Schemas(RecordTable[Table], SystemTable):
     """The versions of the schema, oldest first; time travel does not apply."""
 
     summary = "One row per schema version."

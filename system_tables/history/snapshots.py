@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
 
 
-class Snapshots(SystemTable):
+class Snapshots(RecordTable[Table], SystemTable):
     """The retained snapshots, oldest first; time travel does not apply."""
 
     summary = "One row per retained snapshot."

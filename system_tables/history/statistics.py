@@ -8,10 +8,10 @@ from paimon_sql.format.schema.records import Long, Record, column
 from paimon_sql.storage.table.statistics import statistics_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 
 
-class Statistics(SystemTable):
+class Statistics(RecordTable[Table], SystemTable):
     """The statistics of the snapshot that is read; none before the first ANALYZE TABLE."""
 
     summary = "One row, after ANALYZE TABLE."

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from paimon_sql.format.schema.records import Long, Record, Timestamp, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import RecordTable, SystemTable
 from paimon_sql.system_tables.formatting import wall_clock
 
 
-class Tags(SystemTable):
+class Tags(RecordTable[Table], SystemTable):
     """The tags, by name."""
 
     summary = "One row per tag."
