@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 
 from paimon_sql.errors import SetupError, UnsupportedError
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import DATASOURCES, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, store_of, under_scheme
@@ -92,10 +92,17 @@ def check_reachable(session: JvmSession, path: str, options: Mapping[str, str], 
 
 def file_index(session: JvmSession, paths: Seq[JavaObject], options: object, partitions: JavaObject) -> JavaObject:
     """Spark's index of files in directories, with the values of their partitions (Spark: ``PartitionSpec``)."""
-    jvm, sources = session.jvm, f"{EXECUTION}.datasources"
-    cache = jvm.singleton(f"{sources}.NoopCache")
-    members = (session.java, paths, options, jvm.none, cache, jvm.some(partitions), jvm.none)
-    return jvm.new(f"{sources}.InMemoryFileIndex", *members)
+    jvm = session.jvm
+    return jvm.new(
+        f"{DATASOURCES}.InMemoryFileIndex",
+        session.java,
+        paths,
+        options,
+        jvm.none,
+        jvm.singleton(f"{DATASOURCES}.NoopCache"),
+        jvm.some(partitions),
+        jvm.none,
+    )
 
 
 def hadoop_url(path: str) -> str:

@@ -176,8 +176,8 @@ class TargetScanProxy(ScanBuilderProxy):
         if len(buckets) >= min(len(tasks), self.jvm.parallelism):
             self.buckets = list(buckets.values())
         partitions = self.buckets or [[task] for task in tasks]
-        scan = (self.session, decision.request.columns, decision.describe(), plan)
-        return PythonScanProxy(*scan, lambda plan: partitions)
+        columns, what = decision.request.columns, decision.describe()
+        return PythonScanProxy(self.session, columns, what, plan, lambda plan: partitions)
 
 
 @dataclass(eq=False)

@@ -22,7 +22,7 @@ from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import MicroBatchStreamProxy, PlannedTraits, PythonScanProxy, Task
 from paimon_sql.spark.tables.base import FilteredScanBuilder, ReadOnlyTable, ScanBuilder, under_push_down
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
@@ -178,9 +178,12 @@ class ScannedBuilderProxy(FilteredScanBuilder):
         def task_of(split: Split) -> Task:
             return kind.task(table, split, names, predicate)
 
+        def partitions_of(plan: ScanPlan) -> list[list[Task]]:
+            return [[task_of(split)] for split in plan.splits]
+
         def stream() -> MicroBatchStreamProxy:
             return MicroBatchStreamProxy(self.jvm, StreamSource(table, predicate), self._columns, task_of)
 
         what = describe(table, plan, predicate).replace(table.name, f"{table.name}${kind.name}", 1)
-        scan = (self.session, self._columns, what, plan)
-        return PythonScanProxy(*scan, lambda plan: [[task_of(s)] for s in plan.splits], traits=PlannedTraits(stream))
+        traits = PlannedTraits(stream)
+        return PythonScanProxy(self.session, self._columns, what, plan, partitions_of, traits=traits)

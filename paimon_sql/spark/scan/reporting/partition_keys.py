@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -48,7 +49,7 @@ class _Keyed:
         jvm.compiled_class(self.name, self._members, beside=self.parent, parent=self.parent, interfaces=[_HAS_KEY])
         return jvm.new(self.name, *arguments, key)
 
-    @property
+    @cached_property
     def _members(self) -> Sequence[str]:
         simple = self.name.rpartition(".")[2]
         parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
