@@ -19,7 +19,13 @@ from paimon_sql.storage.maintenance.tags.management import create_tag, delete_ta
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.policy import ExpirationRange, Limits, choose_range, retention_of
+from paimon_sql.storage.retention.policy import (
+    ExpirationRange,
+    Limits,
+    changelog_retention_of,
+    choose_range,
+    retention_of,
+)
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import (
     add_branch,
@@ -115,6 +121,15 @@ def test_a_maximum_under_the_minimum_is_refused(table: Table) -> None:
         retention_of(table.options, now(), Limits(retain_max=3, retain_min=0))
     with pytest.raises(InvalidOptionError, match="max_deletes"):
         retention_of(table.options, now(), Limits(max_deletes=0))
+
+
+def test_an_argument_stands_in_for_an_invalid_option(table: Table) -> None:
+    invalid = {"snapshot.time-retained": "?", "changelog.time-retained": "?", "snapshot.expire.limit": "?"}
+    options = table.with_options(invalid).options
+    for retention in (retention_of, changelog_retention_of):
+        assert retention(options, now(), Limits(older_than_millis=7, max_deletes=3)).older_than_millis == 7
+        with pytest.raises(InvalidOptionError, match=r"time-retained"):
+            retention(options, now(), Limits(max_deletes=3))
 
 
 def test_a_data_file_goes_when_its_last_snapshot_goes(table: Table) -> None:

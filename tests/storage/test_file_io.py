@@ -79,6 +79,16 @@ def test_a_directory_that_does_not_exist_lists_as_empty(place: tuple[FileIO, str
     assert not io.delete_dir(join(base, "none"), recursive=True)
 
 
+def test_a_listing_is_whole_or_fails(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "gone").symlink_to(tmp_path / "none")
+    assert [s.name for s in LocalFileIO().list(str(tmp_path))] == ["a", "b", "c"]
+    (tmp_path / "wrong").symlink_to(tmp_path / "a" / "below")
+    with pytest.raises(PaimonError, match="Not a directory"):
+        LocalFileIO().list(str(tmp_path))
+
+
 def test_walking_finds_files_at_any_depth(place: tuple[FileIO, str]) -> None:
     io, base = place
     paths = [join(base, "x"), join(base, "d", "y"), join(base, "d", "e", "z")]

@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ReadTimeoutError
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.format.schema.schema import new_schema
@@ -119,6 +121,29 @@ def test_a_put_whose_answer_was_lost_is_known_to_be_ours(s3: dict[str, str]) -> 
         assert objects.create(f"{path}/snapshot", b"mine") is ours
         events.unregister("before-send.s3.PutObject", handler)
         objects.remove([f"{path}/snapshot"])
+    other.close()
+
+
+def test_a_put_that_took_effect_before_the_connection_timed_out_is_found(
+    s3: dict[str, str], store: tuple[ArrowFileIO, str]
+) -> None:
+    table, other = opened({**s3, "s3.attempts.maximum": "1"}, f"{store[1]}/t"), client_of(s3)
+    assert table.schemas.try_add(table.schema)
+    lost: list[str] = []
+
+    def time_out(request: Any, **_: object) -> None:
+        if not lost and "snapshot-1" in request.url:
+            key = urlsplit(request.url).path.partition(f"/{BUCKET}/")[2]
+            other.put_object(Bucket=BUCKET, Key=key, Body=request.body)
+            lost.append(key)
+            raise ReadTimeoutError(endpoint_url=request.url, error="too slow")
+
+    assert isinstance(table.file_io, ArrowFileIO)
+    objects: Any = table.file_io._objects
+    objects._client.meta.events.register("before-send.s3.PutObject", time_out)
+    core.insert(table, (1, "v", None))
+    assert lost and core.again(table).snapshots.latest_id() == 1
+    assert [r[0] for r in core.rows(core.again(table))] == [1]
     other.close()
 
 

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, UnsupportedError
 from paimon_sql.storage.commit.snapshot.carried_properties import newest_identifier
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.streams import source as source_module
 from paimon_sql.storage.streams.source import Limits, Position, StreamSource, parse_position
 from paimon_sql.storage.table.table import Table
@@ -107,6 +110,25 @@ def test_what_is_gone_is_missed_by_name(tmp_path: Path) -> None:
     source = StreamSource(fresh(table))
     with pytest.raises(NoSuchSnapshotError, match="snapshot 2"):
         source.end(Position(1, 1, splits=2))
+
+
+def test_a_start_that_expires_meanwhile_is_missed_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = filled(tmp_path, 3)
+    source, latest_id = StreamSource(fresh(table)), SnapshotManager.latest_id
+
+    def overtaken(self: SnapshotManager) -> int | None:
+        found = latest_id(self)
+        monkeypatch.undo()
+        for n in (6, 7):
+            insert(fresh(table), (n, "v", "a"))
+        expire_snapshots(fresh(table), Retention(1, 1, 2**62, 9))
+        return found
+
+    monkeypatch.setattr(SnapshotManager, "latest_id", overtaken)
+    start = source.start()
+    assert start == Position(3, full=True)
+    with pytest.raises(NoSuchSnapshotError, match="snapshot 3"):
+        source.end(start)
 
 
 def test_steps_wait_for_rows_but_not_for_ever() -> None:

@@ -293,9 +293,10 @@ class Deletion:
 
 def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int, str], Deletion]:
     """Return the deletion vectors of a snapshot by partition, bucket and name of the data file."""
-    vectors = [e for e in index_entries(table, snapshot) if e.file.index_type == DELETION_VECTORS_INDEX]
-    return {
-        (entry.partition, entry.bucket, part.data_file_name): Deletion(path, part)
-        for entry, path in ((e, index_path(table, e)) for e in vectors)
-        for part in entry.file.deletion_vectors or ()
-    }
+    found = {}
+    for entry in index_entries(table, snapshot):
+        if entry.file.index_type == DELETION_VECTORS_INDEX:
+            path = index_path(table, entry)
+            for part in entry.file.deletion_vectors or ():
+                found[(entry.partition, entry.bucket, part.data_file_name)] = Deletion(path, part)
+    return found

@@ -363,7 +363,11 @@ def _status(path: str, found: os.stat_result, is_link: bool = False) -> FileStat
 
 
 def _entries(path: str) -> Iterator[FileStatus]:
-    with suppress(*_MISSING), os.scandir(_local(path)) as scan:
+    try:
+        scan = os.scandir(_local(path))
+    except _MISSING:
+        return
+    with scan:  # an error from here on must not pass for the end of the directory
         for entry in scan:
             with suppress(FileNotFoundError):  # deleted since the directory was opened, or a dangling link
                 yield _status(join(path, entry.name), entry.stat(), entry.is_symlink())

@@ -159,7 +159,7 @@ class _StoreError(OSError):
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
-        answer = getattr(error, "response", {})
+        answer = getattr(error, "response", None) or {}  # errors of the connection have a response of None
         self.code = str(answer.get("Error", {}).get("Code", ""))
         self.retried = bool(answer.get("ResponseMetadata", {}).get("RetryAttempts", 0))
 

@@ -255,7 +255,10 @@ class SnapshotView:
 
     def get(self, snapshot_id: int) -> Snapshot:
         """Return the snapshot of an id; errors as in `SnapshotManager.get`."""
-        return self.find(snapshot_id) or self._snapshots.get(snapshot_id)
+        found = self._seen.get(snapshot_id)
+        if found is None:
+            found = self._seen[snapshot_id] = self._snapshots.get(snapshot_id)
+        return found
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """Return the snapshot of an id; None if it is not retained."""

@@ -95,7 +95,9 @@ def retention_of(options: TableOptions, now_millis: int, limits: Limits = UNLIMI
             f"At most {most} snapshots are to be retained, but at least {least} by {said}.",
             remedy=f"Specify retain_min as well: retain_max => {most}, retain_min => {most}.",
         )
-    oldest = _oldest(now_millis, options.get(SNAPSHOT_TIME_RETAINED), limits)
+    oldest = limits.older_than_millis
+    if oldest is None:
+        oldest = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
     limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", limits.max_deletes)
     # If changelogs expire with their snapshots, both must wait for consumers.
     consumers = not (options.get(CONSUMER_CHANGELOG_ONLY) and outlives_snapshots(options))
@@ -125,8 +127,10 @@ def changelog_retention_of(options: TableOptions, now_millis: int, limits: Limit
             f"{CHANGELOG_NUM_RETAINED_MAX.key} is {most}, less than {CHANGELOG_NUM_RETAINED_MIN.key}: {least}.",
             remedy="Raise the one or lower the other; a call gives retain_max and retain_min.",
         )
-    own: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-    oldest = _oldest(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if own is None else own, limits)
+    oldest = limits.older_than_millis
+    if oldest is None:
+        own: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+        oldest = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if own is None else own)
     limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", limits.max_deletes)
     return Retention(most, least, oldest, limit)
 
@@ -184,8 +188,8 @@ def _check_newest(table: Table) -> None:
         )
 
 
-def _oldest(now_millis: int, age: timedelta, limits: Limits) -> int:
-    return now_millis - age // MILLISECOND if limits.older_than_millis is None else limits.older_than_millis
+def _ago(now_millis: int, length: timedelta) -> int:
+    return now_millis - length // MILLISECOND
 
 
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:

@@ -135,8 +135,9 @@ class StreamSource:
         Raises:
             InvalidOptionError: a stream cannot start where the options say.
         """
-        begin = _consumed(self.table) or _by_options(self.table)
+        # First: a start that expires from here on is missed by name, and not passed over.
         earliest = earliest_with_changelog(self.table, self._mode)
+        begin = _consumed(self.table) or _by_options(self.table)
         return begin if earliest is None or begin.snapshot_id >= earliest else Position(earliest)
 
     def newest(self) -> Position:

@@ -84,7 +84,7 @@ class HttpResponse(AbstractContextManager["HttpResponse"]):
 
     def seek(self, offset: int) -> None:
         """Skip bytes, forward only."""
-        while skipped := len(self.read(min(offset, _CHUNK))) if offset > 0 else 0:
+        while offset > 0 and (skipped := len(self.read(min(offset, _CHUNK)))):
             offset -= skipped
 
     def close(self) -> None:
