@@ -23,7 +23,7 @@ from tests.storage.core_tables import again, compact, insert, live, make_table, 
 
 NOW = int(time.time())
 HOUR = 3600
-OLD, FRESH = NOW - 2 * HOUR, NOW + HOUR
+OLD, FRESH = NOW - 2 * HOUR, NOW + 48 * HOUR
 
 
 def columns(kind: DataType | None = None) -> list[DataField]:
