@@ -132,6 +132,13 @@ def test_an_argument_stands_in_for_an_invalid_option(table: Table) -> None:
             retention(options, now(), Limits(max_deletes=3))
 
 
+def test_an_invalid_number_of_changelogs_is_refused_whatever_the_arguments(table: Table) -> None:
+    for name in ("max", "min"):
+        options = table.with_options({f"changelog.num-retained.{name}": "?"}).options
+        with pytest.raises(InvalidOptionError, match=rf"changelog\.num-retained\.{name}"):
+            changelog_retention_of(options, now(), Limits(retain_max=9, retain_min=9))
+
+
 def test_a_data_file_goes_when_its_last_snapshot_goes(table: Table) -> None:
     insert(table, (1, "a", "x"))
     insert(table, (2, "b", "x"))

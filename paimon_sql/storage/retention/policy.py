@@ -199,5 +199,5 @@ def _number(options: TableOptions, option: Option[int], argument: str, given: in
 def _longer(
     options: TableOptions, option: Option[int | None], fallback: Option[int], argument: str, given: int | None
 ) -> int:
-    value: int | None = options.get(option) if given is None else None
-    return _number(options, fallback, argument, given) if value is None else value
+    value: int | None = options.get(option)
+    return _number(options, fallback, argument, given) if value is None or given is not None else value

@@ -233,7 +233,8 @@ def expire_changelogs(
     def unused() -> FilesToDelete:
         if not coming:
             return _files(table, expired, retained, table.snapshots.earliest_id() or 0)
-        later = (i for i in table.snapshots.directory.versions() if i > max(from_snapshots))
+        last = max(from_snapshots)
+        later = (i for i in table.snapshots.directory.versions() if i > last)
         return _files(table, expired, retained, next(later, 0))
 
     files = retry_on_concurrent_change(table, unused)
