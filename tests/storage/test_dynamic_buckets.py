@@ -88,6 +88,11 @@ def test_a_partition_cannot_have_more_buckets_than_can_be_numbered() -> None:
         AssignerPartition(0, 1, 1).place(MAX_BUCKETS + 1)
 
 
+@pytest.mark.parametrize("target", [0, -5])
+def test_buckets_without_room_are_opened_up_to_the_limit(target: int) -> None:
+    assert AssignerPartition(0, 1, target, 3).place(4).tolist() == [0, 1, 2, 0]
+
+
 BATCHES = st.lists(
     st.lists(st.tuples(st.integers(0, 40), st.sampled_from("xyz"), st.sampled_from("pq")), max_size=25),
     min_size=1,

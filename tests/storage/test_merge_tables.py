@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.errors import ConstraintViolationError, InvalidOptionError
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, DataType, IntType, string_type
 from paimon_sql.storage.table.table import Table
@@ -154,6 +154,15 @@ def test_sums_are_the_same_however_small_the_buffer_is(tmp_path: Path) -> None:
     for i in range(4):
         write(table, *[(k % 50, i) for k in range(100)])
     assert seen(table) == [(k, 12) for k in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("function", "option"), [("collect", "distinct"), ("listagg", "distinct"), ("nested_update", "count-limit")]
+)
+def test_rows_that_could_not_be_merged_are_not_written(tmp_path: Path, function: str, option: str) -> None:
+    chosen = {"merge-engine": "aggregation", "fields.a.aggregate-function": function, f"fields.a.{option}": "?"}
+    with pytest.raises(InvalidOptionError, match=option):
+        write(table_of(tmp_path, chosen, "k", "a", a=string_type()), (1, "x"))
 
 
 def test_changes_are_read_with_the_bucket_of_their_rows(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from paimon_sql.storage.read.readers.data_file import DataFileReader
 from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.rolling import aborted_on_error
 from paimon_sql.storage.write.writers import AppendWriter, BucketBuffers, KeyValueWriter
 from tests.storage import commits
 from tests.storage.core_tables import (
@@ -520,6 +521,22 @@ def test_an_error_among_the_rows_leaves_nothing(tmp_path: Path, file_format: str
         plan_write(table).run(failing())
     assert seen > 1
     assert not data_files(table)
+
+
+def test_a_writer_whose_files_cannot_be_deleted_keeps_no_other_from_deleting_its_own() -> None:
+    aborted: list[str] = []
+
+    @dataclass
+    class Writer:
+        name: str
+
+        def abort(self) -> None:
+            aborted.append(self.name)
+            raise OSError("no answer")
+
+    with pytest.raises(OSError, match="no answer"), aborted_on_error(Writer("a"), Writer("b")):
+        raise KeyboardInterrupt
+    assert aborted == ["a", "b"]
 
 
 def test_a_value_that_does_not_fit_its_column_is_refused_by_name(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
@@ -303,13 +303,12 @@ class Abortable(Protocol):
 
 @contextmanager
 def aborted_on_error(*writers: Abortable) -> Iterator[None]:
-    """Abort all writers if the block fails or is interrupted."""
-    try:
+    """Abort all writers if the block fails or is interrupted, the others even if one cannot delete its files."""
+    with ExitStack() as stack:
+        for writer in reversed(writers):
+            stack.callback(writer.abort)
         yield
-    except BaseException:
-        for writer in writers:
-            writer.abort()
-        raise
+        stack.pop_all()
 
 
 def write_all(writer: RollingWriter, batches: Iterable[pa.RecordBatch]) -> list[DataFileMeta]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
-from paimon_sql.format.options import Option, TableOptions
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_IGNORE_RETRACT
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField, DataType, RowType
@@ -33,7 +33,6 @@ class Effect(IntEnum):
     LATE = 2
 
 
-T = TypeVar("T")
 Effects = npt.NDArray[np.uint8]
 
 
@@ -119,12 +118,7 @@ class AggregateFunction(ABC):
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         self.column = column
-        self._options = options
-        self.ignores_retract: bool = self.option(FIELD_IGNORE_RETRACT)
-
-    def option(self, option: Option[T]) -> T:
-        """Return the value of an option of the column."""
-        return self._options.get(option, self.column.name)
+        self.ignores_retract = options.get(FIELD_IGNORE_RETRACT, column.name)
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:

@@ -7,8 +7,9 @@ from collections import defaultdict, deque
 import numpy as np
 import pyarrow as pa
 
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_DISTINCT
-from paimon_sql.format.schema.types import ArrayType
+from paimon_sql.format.schema.types import ArrayType, DataField
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, regrouped
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, identities
@@ -25,12 +26,17 @@ class Collect(AggregateFunction):
     supported_types = "ARRAY"
     can_retract = True
 
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._distinct = options.get(FIELD_DISTINCT, column.name)
+
     def reduce(self, steps: Steps) -> pa.Array:
         if self.ignores_retract:
             steps = steps.lates_in_front()
         entries = Entries.of(steps)
-        needs_codes = self.option(FIELD_DISTINCT) or steps.effects is not None
-        codes = identities(steps.values.values)[entries.positions] if needs_codes else None
+        codes = (
+            identities(steps.values.values)[entries.positions] if self._distinct or steps.effects is not None else None
+        )
         left = entries if codes is None else entries.where(self._retained(steps, entries, codes))
         elements = steps.values.values.take(pa.array(left.positions))
         present = steps.segments.any(steps.valid & ~steps.retracts)
@@ -40,7 +46,7 @@ class Collect(AggregateFunction):
         owners = entries.segments.owners
         retained = np.zeros(len(codes), dtype=np.bool_)
         order, groups, _ = regrouped(entries.segments, codes)
-        retained[order[groups.starts] if self.option(FIELD_DISTINCT) else order] = True
+        retained[order[groups.starts] if self._distinct else order] = True
         retracted = steps.retracts[entries.rows]
         for group in np.unique(owners[retracted]):
             begin, end = np.searchsorted(owners, [group, group + 1])
@@ -49,14 +55,13 @@ class Collect(AggregateFunction):
 
     def _retained_of_key(self, codes: list[int], retracted: list[bool]) -> list[bool]:
         """Return a mask of the elements of one key that remain after retractions."""
-        distinct = self.option(FIELD_DISTINCT)
         retained = [False] * len(codes)
         positions: dict[int, deque[int]] = defaultdict(deque)
         for i, (code, is_retracted) in enumerate(zip(codes, retracted, strict=True)):
             equal = positions[code]
             if is_retracted and equal:
                 retained[equal.popleft()] = False
-            elif not is_retracted and not (distinct and equal):
+            elif not is_retracted and not (self._distinct and equal):
                 retained[i] = True
                 equal.append(i)
         return retained

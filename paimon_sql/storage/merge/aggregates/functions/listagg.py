@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_DISTINCT, FIELD_LIST_AGG_DELIMITER
-from paimon_sql.format.schema.types import MAX_LENGTH, DataType, VarCharType
+from paimon_sql.format.schema.types import MAX_LENGTH, DataField, DataType, VarCharType
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments, regrouped
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, identities
@@ -25,6 +26,11 @@ class ListAgg(AggregateFunction):
     name = "listagg"
     supported_types = "STRING"
 
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._delimiter = options.get(FIELD_LIST_AGG_DELIMITER, column.name)
+        self._distinct = options.get(FIELD_DISTINCT, column.name)
+
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, VarCharType) and data_type.length == MAX_LENGTH
@@ -32,14 +38,14 @@ class ListAgg(AggregateFunction):
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.where(steps.valid & ~_blank(steps.values)).lates_in_front()
         segments, strings = steps.segments, steps.values
-        if self.option(FIELD_DISTINCT):
+        if self._distinct:
             segments, strings = self._parts(segments, strings)
         lists = array_of(pa.list_(strings.type), segments.owners, strings, segments.counts() > 0)
-        return pc.binary_join(lists, self.option(FIELD_LIST_AGG_DELIMITER))
+        return pc.binary_join(lists, self._delimiter)
 
     def _parts(self, segments: Segments, strings: pa.Array) -> tuple[Segments, pa.Array]:
         """Return the first string of each key unchanged, and the new parts of the others."""
-        tokens = pc.split_pattern(strings, self.option(FIELD_LIST_AGG_DELIMITER) or " ")
+        tokens = pc.split_pattern(strings, self._delimiter or " ")
         entries = Entries.of(Steps(tokens, segments))
         parts = tokens.values.take(pa.array(entries.positions))
         order, groups, _ = regrouped(entries.segments, identities(parts))

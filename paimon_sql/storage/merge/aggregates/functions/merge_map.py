@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_TS_FIELD
 from paimon_sql.format.schema.types import CharType, DataField, DataType, MapType, RowType, VarCharType
 from paimon_sql.storage.expressions.kernels import sorting
@@ -45,6 +46,10 @@ class MergeMapWithKeytime(AggregateFunction):
     name = "merge_map_with_keytime"
     supported_types = "MAP of rows with two fields or more"
 
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._time = options.get(FIELD_TS_FIELD, column.name)
+
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
         return (
@@ -73,7 +78,7 @@ class MergeMapWithKeytime(AggregateFunction):
         return _map_of_chosen(steps, positions, chosen, owners, steps.segments.any(steps.valid))
 
     def _chosen(self, items: pa.Array, groups: Segments, is_first: Mask) -> Indices:
-        time = self.option(FIELD_TS_FIELD) or items.type[items.type.num_fields - 1].name
+        time = self._time or items.type[items.type.num_fields - 1].name
         times = fields_of(items, [time])[0]
         timed = valid_mask(times)
         removed = groups.last(~valid_mask(items) & ~is_first)

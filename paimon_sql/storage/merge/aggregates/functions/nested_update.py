@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
+from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table import merge_engine
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, RowType
@@ -24,10 +24,10 @@ class _Nested(AggregateFunction):
 
     supported_types = "ARRAY<ROW<..>>"
 
-    @cached_property
-    def key(self) -> tuple[str, ...]:
-        """The fields of the nested key."""
-        return comma_separated(self.option(merge_engine.FIELD_NESTED_KEY))
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._key = comma_separated(options.get(merge_engine.FIELD_NESTED_KEY, column.name))
+        self._nulls = options.get(merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY, column.name)
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
@@ -50,22 +50,21 @@ class _Nested(AggregateFunction):
         entries = Entries.of(steps)
         elements = steps.values.values
         valid = valid_mask(elements)
-        nulls = self.option(merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY)
-        if self.key and nulls != "merge":
+        if self._key and self._nulls != "merge":
             has_key = np.ones(len(elements), dtype=np.bool_)
-            for child in fields_of(elements, self.key):
+            for child in fields_of(elements, self._key):
                 has_key &= valid_mask(child)
-            if nulls == "error" and (valid & ~has_key)[entries.positions].any():
+            if self._nulls == "error" and (valid & ~has_key)[entries.positions].any():
                 option = merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)
                 raise ConstraintViolationError(
-                    f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self.key)}).",
+                    f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
                     remedy=f"Leave such rows out, or set '{option}' to 'ignore' or 'merge'.",
                 )
             valid = valid & has_key
         counts = valid[entries.positions]
         entries = entries if counts.all() else entries.where(counts)
         # Of equal keys in one array the last counts; `settled` fills in with the first of late rows, hence backwards.
-        return (entries.backwards(steps.lates) if self.key else entries), elements
+        return (entries.backwards(steps.lates) if self._key else entries), elements
 
 
 class NestedUpdate(_Nested):
@@ -78,22 +77,26 @@ class NestedUpdate(_Nested):
     name = "nested_update"
     can_retract = True
 
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._sequence = comma_separated(options.get(merge_engine.FIELD_NESTED_SEQUENCE_FIELD, column.name))
+        self._limit = options.get(merge_engine.FIELD_COUNT_LIMIT, column.name)
+
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        select = self._keyed if self.key else self._listed
+        select = self._keyed if self._key else self._listed
         positions, owners = select(steps, entries, elements)
         present = steps.segments.any(steps.valid & ~steps.retracts)
-        within = Segments(owners, steps.segments.count).places < self.option(merge_engine.FIELD_COUNT_LIMIT)
+        within = Segments(owners, steps.segments.count).places < self._limit
         return array_of(steps.values.type, owners[within], elements.take(pa.array(positions[within])), present)
 
     def _keyed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
-        codes = identities_of_fields(elements, self.key)[entries.positions]
+        codes = identities_of_fields(elements, self._key)[entries.positions]
         order, groups, owners = sorting.regrouped(entries.segments, codes)
         positions, rows = entries.positions[order], entries.rows[order]
         sets, clears, fills = steps.adds[rows], steps.retracts[rows], steps.lates[rows]
-        sequence = comma_separated(self.option(merge_engine.FIELD_NESTED_SEQUENCE_FIELD))
-        if sequence:
-            values = [column.take(pa.array(positions)) for column in fields_of(elements, sequence)]
+        if self._sequence:
+            values = [column.take(pa.array(positions)) for column in fields_of(elements, self._sequence)]
             chosen = self._latest(values, groups, clears, fills)
         else:
             chosen = sorting.settled(groups, sets, clears, fills)
@@ -140,7 +143,7 @@ class NestedPartialUpdate(_Nested):
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        codes = identities_of_fields(elements, self.key)[entries.positions]
+        codes = identities_of_fields(elements, self._key)[entries.positions]
         order, groups, owners = sorting.regrouped(entries.segments, codes)
         rows = elements.take(pa.array(entries.positions[order]))
         adds, lates = steps.adds[entries.rows[order]], steps.lates[entries.rows[order]]

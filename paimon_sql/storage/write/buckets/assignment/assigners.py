@@ -65,7 +65,7 @@ class AssignerPartition:
             if bucket is None:
                 placed.append(self._spread(keys))
                 break
-            taken = min(keys, self.target - self.counts[bucket])
+            taken = max(0, min(keys, self.target - self.counts[bucket]))
             self.counts[bucket] += taken
             placed.append(np.full(taken, bucket, np.int32))
             keys -= taken
