@@ -108,7 +108,8 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, object])
 
 def rows_of(context: Context, procedure: Procedure, arguments: Mapping[str, object]) -> list[Record]:
     """Run a procedure, and fill in the duration and the note of a dry run; arguments as in `run`."""
-    values = {a.name: v for a in procedure.arguments if (v := arguments.get(a.name)) is not None or a.required}
+    required = {a.name for a in procedure.arguments if a.required}
+    values = {name: value for name, value in arguments.items() if value is not None or name in required}
     started, note = time.monotonic(), NOTHING_DONE if values.get("dry_run") else None
     found = procedure.call(context, procedure.Arguments(**values))
     return [_filled(row, started, note) for row in ([found] if isinstance(found, Record) else found)]

@@ -109,8 +109,11 @@ class DefinitionsInFiles(WarehouseCatalog):
         return self._functions(database).names()
 
     def function_name(self, identifier: Identifier) -> str | None:
-        is_exact = self._functions(identifier.database).exists(identifier.object_name)
-        return identifier.object_name if is_exact else super().function_name(identifier)
+        functions, name = self._functions(identifier.database), identifier.object_name
+        if functions.exists(name):
+            return name
+        # Not by `list_functions`, which refuses a missing database.
+        return next((n for n in functions.names() if n.lower() == name.lower()), None)
 
     def _find_function(self, identifier: Identifier, name: str) -> FunctionSchema | None:
         return self._functions(identifier.database).get(name)

@@ -135,6 +135,14 @@ def test_a_function_is_found_in_any_case(catalog: Catalog) -> None:
         catalog.drop_function(v("area"))
 
 
+def test_a_missing_database_has_no_functions(catalog: Catalog) -> None:
+    assert catalog.function_name(v("f", "missing")) is None
+    with pytest.raises(NoSuchFunctionError):
+        catalog.function(v("f", "missing"))
+    with pytest.raises(NoSuchFunctionError):
+        catalog.drop_function(v("f", "missing"))
+
+
 def test_a_database_with_definitions_is_dropped_by_cascade_only(catalog: Catalog) -> None:
     catalog.create_function(v("f"), FUNCTION)
     with pytest.raises(DatabaseNotEmptyError, match="1 functions, including f"):

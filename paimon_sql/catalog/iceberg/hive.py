@@ -89,8 +89,8 @@ class HiveRegistration(Registration):
                 key=METADATA_ICEBERG_DATABASE.key,
                 remedy=f"Set '{METADATA_ICEBERG_DATABASE.key}' to another database.",
             )
-        is_current = [c.name for c in entry.sd.cols] == [c.name for c in self._columns()]
-        if is_current and (entry.parameters or {}).get(_LOCATION) == location:
+        is_published = (entry.parameters or {}).get(_LOCATION) == location
+        if is_published and [c.name for c in entry.sd.cols] == [c.name for c in self._columns()]:
             return
         self._describe(entry, location)
         keep = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)

@@ -158,8 +158,10 @@ class TokenNavigator(SparkParser):
     def enter(self) -> int | None:
         """Move into the next bracket; returns the index of its closing one, None if no bracket is next."""
         inside = self.bracket()
-        self._advance(inside is not None)
-        return None if inside is None else inside[1]
+        if inside is None:
+            return None
+        self._advance()
+        return inside[1]
 
     def leave(self, close: int, problem: str, remedy: str | None = None) -> None:
         """Move past the closing bracket that `enter` has found.
