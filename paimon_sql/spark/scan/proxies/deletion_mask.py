@@ -1,7 +1,7 @@
 """Masked scans: Spark's own reader, and a filter above it that drops rows by a deletion mask.
 
 The reader adds the position of each row. It takes the bits of a file's masked rows as if they were a partition value,
-so that only the tasks that read the file get them. A filter tests one bit per row (`deleted_row_filter`).
+so that only the tasks that read the file get them. A filter tests one bit per row (`DeletedRowFilter`).
 
 If the query has a filter, the mask becomes part of it: after the conditions that cannot fail, which leave fewer bits to
 test, and before the others, which must not see the values of masked rows.
