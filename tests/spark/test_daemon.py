@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -21,6 +22,14 @@ def test_workers_begin_with_what_they_need(spark: SparkSession) -> None:
             yield pa.RecordBatch.from_pydict({"main": [found] * batch.num_rows})
 
     assert spark.range(1).mapInArrow(main, "main string").collect() == [("paimon_sql.spark.session.daemon",)]
+
+
+@pytest.mark.parametrize(
+    "module", ["row_level.strategies", "scan.proxies.planned", "write.proxies", "write.bucket_distribution"]
+)
+def test_functions_of_workers_need_no_grammar(module: str) -> None:
+    program = f"import sys, paimon_sql.spark.{module}; sys.exit('sqlglot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_worker_whose_reader_is_gone_says_nothing(

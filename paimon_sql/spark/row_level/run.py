@@ -101,7 +101,7 @@ class RowLevelRun(StatementRun):
             self._refuse_key_changes(table, changed)
             return upsert(change)
         if strategy is RowLevelStrategy.COLUMNS and isinstance(self.statement, Update | MergeInto):
-            return change_columns(change, self.statement)
+            return change_columns(change, _set_columns(table, self.statement))
         if strategy in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
             return change_append(change, strategy)
         return drop_keys(change)
@@ -188,6 +188,23 @@ class RowLevelRun(StatementRun):
         if isinstance(statement, MergeInto):
             return any(clause.action == "DELETE" for clause in statement.clauses)
         return isinstance(statement, DeleteFrom)
+
+
+def _set_columns(table: Table, statement: Update | MergeInto) -> tuple[str, ...]:
+    """The columns that a statement may change in existing rows, in the table's order.
+
+    A column may be qualified by the table's name, and followed by the name of a nested field; if it is ambiguous, all
+    candidates are returned, since an extra column does no harm.
+    """
+    if isinstance(statement, Update):
+        assignments = statement.assignments
+    else:
+        updates = [c for c in statement.clauses if c.action.startswith("UPDATE")]
+        if any(c.action == "UPDATE *" for c in updates):
+            return table.schema.names
+        assignments = tuple(a for c in updates for a in c.assignments)
+    assigned = {part.lower() for a in assignments for part in a.column}
+    return tuple(name for name in table.schema.names if name.lower() in assigned)
 
 
 def _retry_policy(table: Table, attempt: int) -> tuple[int, float]:

@@ -3,6 +3,8 @@
 Tables without a key: new rows are written, old ones deleted by deletion vectors or copy-on-write. With data evolution
 changed columns are written to files beside those of their rows, by row id. Primary key tables: upserts, or rewritten
 files if the merge engine knows no retractions.
+
+Workers import this module, so it imports nothing of the dialect, whose grammar takes long to import.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ from paimon_sql.spark.row_level.changed_rows import (
 )
 from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import write_rows
-from paimon_sql.sql.statements.rows import MergeInto, Update
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.compact.compaction import compact_due, run_tasks
@@ -98,23 +99,6 @@ def _write_on_executors(task: WriteTask, changed: ChangedRows) -> list[WorkerRes
         return run_on_executors(task.table, rows, partial(_write, writer), lambda result: result.messages)
 
 
-def set_columns(table: Table, statement: Update | MergeInto) -> tuple[str, ...]:
-    """Return the columns that a statement may change in existing rows, in the table's order.
-
-    A column may be qualified by the table's name, and followed by the name of a nested field; if it is ambiguous, all
-    candidates are returned, since an extra column does no harm.
-    """
-    if isinstance(statement, Update):
-        assignments = statement.assignments
-    else:
-        updates = [c for c in statement.clauses if c.action.startswith("UPDATE")]
-        if any(c.action == "UPDATE *" for c in updates):
-            return table.schema.names
-        assignments = tuple(a for c in updates for a in c.assignments)
-    assigned = {part.lower() for a in assignments for part in a.column}
-    return tuple(name for name in table.schema.names if name.lower() in assigned)
-
-
 @dataclass(frozen=True)
 class _WorkerTask:
     """The tasks of a worker for changed rows, which are sorted by row id."""
@@ -152,20 +136,19 @@ class _WorkerTask:
         return WorkerResult(messages, seen.counts, splitter.marks)
 
 
-def change_columns(change: RowChange, statement: Update | MergeInto) -> Counts:
+def change_columns(change: RowChange, columns: tuple[str, ...]) -> Counts:
     """Write changed columns and new rows, delete old rows by deletion vectors, and commit all of it.
 
     Args:
         change: the change of a table with data evolution, of rows with file, position and row id.
-        statement: the UPDATE or MERGE.
+        columns: the columns that the UPDATE or MERGE may change in existing rows, in the table's order.
 
     Raises:
         CommitConflictError: a concurrent commit has changed the same columns of the same rows, or moved the rows.
     """
     table, base, scan = change.table, change.base, change.target.scan
-    columns = set_columns(table, statement)
     # Columns that are not written need not be read, nor sent to the writers.
-    carried = columns if isinstance(statement, Update) else table.schema.names
+    carried = columns if change.operation is Operation.UPDATE else table.schema.names
     names = (*carried, FILE_PATH.name, ROW_INDEX.name, ROW_ID.name, VALUE_KIND.name)
     frame = change.rows.frame.select(*(quote_name(name) for name in names))
     batches = few_rows(change.jvm, frame)
