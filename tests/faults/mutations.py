@@ -411,7 +411,7 @@ def _look_unordered(table: Table, prepared: Any) -> Any:
     directory, snapshot = table.snapshots.directory, prepared.snapshot
     number = snapshot.id
     ids = directory.versions()
-    mine = snapshot_commit._stored(table, number)
+    mine = table.snapshots.find(number)
     stands = mine is not None and is_same_commit(mine, snapshot)
     if not any(i > number for i in ids) and not stands:
         return Standing.OVERTAKEN

@@ -24,11 +24,12 @@ from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.data_files.lsm_tree import max_level
 from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.iceberg import metadata_folder, publish
 from paimon_sql.storage.iceberg.manifest_sets import ManifestWriter
 from paimon_sql.storage.iceberg.publish import Publication
-from paimon_sql.storage.iceberg.store import MetadataStore
+from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
 from paimon_sql.storage.maintenance.orphans.candidates import Search
 from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -206,6 +207,29 @@ def test_a_history_that_was_taken_back_without_a_word_is_noticed(tmp_path: Path)
     after = store_of(table).read(3)
     assert after is not None
     assert (after.table_uuid, [s.id for s in after.snapshots]) == (before.table_uuid, [1, 2, 3])
+
+
+def test_the_mark_of_javas_rollback_stays_until_the_abandoned_versions_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, plain = append_table(tmp_path / "t"), LocalFileIO.delete
+    versions_left: list[list[int]] = []
+    for i in range(1, 4):
+        insert(table, (i, "a", "x"))
+    for number in (2, 3):
+        Path(table.snapshots.directory.path(number)).unlink()
+    table.snapshots.directory.reset_hint("LATEST", 1)
+    (Path(metadata_folder(table)) / RETIRE_PENDING).touch()
+
+    def delete(self: LocalFileIO, path: str) -> bool:
+        if name_of(path) == RETIRE_PENDING:
+            versions_left.append(store_of(table).versions())
+        return plain(self, path)
+
+    monkeypatch.setattr(LocalFileIO, "delete", delete)
+    publish(table)
+    assert versions_left == [[1]]
+    assert not (Path(metadata_folder(table)) / RETIRE_PENDING).exists()
 
 
 def test_rivals_publish_one_history(tmp_path: Path) -> None:

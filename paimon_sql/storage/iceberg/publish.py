@@ -462,7 +462,8 @@ class Publication:
             if self.table.options.get(iceberg_options.METADATA_ICEBERG_STORAGE) == iceberg_options.REST_CATALOG:
                 max_versions = max(max_versions, 1)  # readers of the catalog may have started with the previous one
             abandoned += old[: len(old) - max_versions] if max_versions else old
-        self.store.delete([*map(self.store.version_path, abandoned), RETIRE_PENDING])
+        self.store.delete(map(self.store.version_path, abandoned))
+        self.store.delete([RETIRE_PENDING])  # last, for an interrupt to leave no version that nobody looks for
 
     def _drop(self, before: Sequence[IcebergSnapshot], now: Sequence[IcebergSnapshot]) -> None:
         """Delete the lists of dropped snapshots, and the manifests that only they refer to."""

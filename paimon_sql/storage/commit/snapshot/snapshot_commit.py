@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import AnswerLostError, CommitUnknownError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
-from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_snapshot
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from paimon_sql.storage.data_files.live_files import grouped, live_files
 from paimon_sql.storage.metadata.catalog_environment import PartitionChange, VersionManagement
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
@@ -153,9 +153,9 @@ class RenamingSnapshotCommit(SnapshotCommit):
                 time.sleep(_PAUSE * lookup)
             try:
                 # If the history has gone on, the file was created after the lookup, or has been deleted since.
-                stored = _stored(self.table, snapshot.id)
+                stored = self.table.snapshots.find(snapshot.id)
                 if stored is None and self._may_have_reached(snapshot.id):
-                    stored = _stored(self.table, snapshot.id)
+                    stored = self.table.snapshots.find(snapshot.id)
                     if stored is None:
                         return Created.PERHAPS
             except (PaimonError, OSError) as error:
@@ -323,7 +323,7 @@ def _check_base(table: Table, prepared: Prepared) -> Standing | None:
     base = prepared.base
     if base is None or (table.snapshots.directory.earliest() or 0) > prepared.snapshot.id:
         return None
-    before = _stored(table, base.id)
+    before = table.snapshots.find(base.id)
     if before is None:
         return None
     return Standing.IN_HISTORY if is_same_commit(before, base) else Standing.OVERTAKEN
@@ -333,7 +333,7 @@ def _look(table: Table, prepared: Prepared) -> Standing | None:
     """Return the result of one attempt; None if concurrent changes require another."""
     directory, number, base = table.snapshots.directory, prepared.snapshot.id, prepared.base
     expired_before = directory.earliest() or 0
-    mine = _stored(table, number)
+    mine = table.snapshots.find(number)
     exists = mine is not None and is_same_commit(mine, prepared.snapshot)
     ids = directory.versions()
     if not ids or (mine is not None) != (number in ids):
@@ -344,7 +344,7 @@ def _look(table: Table, prepared: Prepared) -> Standing | None:
             # Snapshots expire in the order of their ids: this one was created after later ones had expired, unless all
             # expired while the directory was listed.
             return Standing.OVERTAKEN if directory.exists(number) else None
-        later = _stored(table, later_id)
+        later = table.snapshots.find(later_id)
         try:
             return None if later is None else _seen_from(table, prepared, later)
         except MissingFileError:
@@ -370,11 +370,3 @@ def _seen_from(table: Table, prepared: Prepared, later: Snapshot) -> Standing:
     if found is None:
         return Standing.UNDECIDED
     return Standing.IN_HISTORY if found else Standing.OVERTAKEN
-
-
-def _stored(table: Table, snapshot_id: int) -> Snapshot | None:
-    directory = table.snapshots.directory
-    try:
-        return parse_snapshot(directory.read(snapshot_id), directory.path(snapshot_id))
-    except MissingFileError:
-        return None
