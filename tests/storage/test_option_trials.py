@@ -28,6 +28,7 @@ from paimon_sql.storage.file_io import LocalFileIO, file_io_of
 from paimon_sql.storage.file_io.external.locations import ExternalAccess
 from paimon_sql.storage.iceberg import metadata_folder
 from paimon_sql.storage.merge import windows
+from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.repair import lost_files
 from paimon_sql.storage.scan.changes.plan import plan_changes
@@ -293,15 +294,19 @@ def test_a_watermark_names_its_first_snapshot(tmp_path: Path) -> None:
     assert sorted(i for i, _, _ in rows(again(table, {"scan.watermark": "1500"}))) == [0, 1]
 
 
-def test_changes_up_to_a_tag_are_those_since_the_one_before(tmp_path: Path) -> None:
+def test_changes_up_to_a_tag_are_those_since_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_table(tmp_path / "t", keys=["id"])
     for number, name in enumerate(("2024-01-01", "2024-01-02", "2024-01-04"), 1):
         insert(table, (number, name, "x"))
         opened = again(table)
         opened.tags.create(name, opened.snapshots.get(number))
-    span = change_range_to_read(again(table, {"incremental-to-auto-tag": "2024-01-04"}))
+    read = again(table, {"incremental-to-auto-tag": "2024-01-04"})
+    span = change_range_to_read(read)
     assert span is not None and span.end is not None
     assert (span.start, span.end.id, span.mode) == (2, 3, "diff")
+    # The tag expires after it was read.
+    monkeypatch.setattr(TagManager, "names", lambda _: ["2024-01-01", "2024-01-02"])
+    assert change_range_to_read(read) == span
 
 
 def test_a_step_of_a_stream_waits_for_rows_but_not_for_ever(tmp_path: Path) -> None:

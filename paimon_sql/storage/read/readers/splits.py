@@ -112,11 +112,13 @@ def _(split: DataEvolutionSplit, read: SplitRead) -> Iterator[pa.RecordBatch]:
         deletion = split.deletions.get(group.anchor.file_name)
         reader = GroupReader(table, split.partition, split.bucket, group)
         for positions, batch in reader.matching(stored, read.predicate, deletion=deletion, row_ids=read.row_ids):
-            tracked = {
-                ROW_ID.name: pa.array(positions + group.first_row_id),
-                SEQUENCE_NUMBER.name: pa.array(np.full(len(positions), group.sequence_number, dtype=np.int64)),
-            }
-            rows = with_inserts(batch, read.columns)
+            rows, tracked = with_inserts(batch, read.columns), {}
+            if metadata.tracked:
+                numbers = np.full(len(positions), group.sequence_number, dtype=np.int64)
+                tracked = {
+                    ROW_ID.name: pa.array(positions + group.first_row_id),
+                    SEQUENCE_NUMBER.name: pa.array(numbers),
+                }
             yield metadata.appended_to(rows, len(positions), path, positions, tracked)
 
 

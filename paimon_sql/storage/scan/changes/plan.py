@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar
 
-from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
@@ -39,7 +38,7 @@ from paimon_sql.storage.table.time_travel.change_range import (
     has_changelog,
     snapshot_with_changelog,
 )
-from paimon_sql.storage.table.time_travel.resolve import retained_range
+from paimon_sql.storage.table.time_travel.resolve import not_retained
 
 
 @dataclass(frozen=True)
@@ -164,11 +163,8 @@ class CommitChanges(ChangesPlan, ABC):
             return None
         before = self.table.snapshots.find(number)
         if before is None:
-            raise NoSuchSnapshotError(
-                f"{self.table.name}: the changes of snapshot {self.snapshot.id} cannot be determined without the"
-                f" one before it: {retained_range(self.table)}.",
-                name=str(number),
-            )
+            what = f"the changes of snapshot {self.snapshot.id} cannot be determined without the one before it"
+            raise not_retained(self.table, what, number)
         return before
 
 

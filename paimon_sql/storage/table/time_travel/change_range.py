@@ -166,9 +166,8 @@ def _between_times(table: Table, start: int, end: int) -> ChangeRange:
 def _to_tag(table: Table, name: str) -> ChangeRange:
     """Return the changes since the previous automatic tag."""
     tag = table.tags.find(name)
-    similar = [n for n in table.tags.names() if _AUTOMATIC.fullmatch(n) and len(n) == len(name)]
-    earlier = [n for n in similar if n < name]
-    if tag is None or name not in similar or not earlier:
+    earlier = [n for n in table.tags.names() if _AUTOMATIC.fullmatch(n) and len(n) == len(name) and n < name]
+    if tag is None or not _AUTOMATIC.fullmatch(name) or not earlier:
         return ChangeRange(DIFF, 0, None)
     before = table.tags.get(max(earlier)).snapshot
     return ChangeRange(DIFF, before.id, tag.snapshot if before.id < tag.snapshot.id else None, before)

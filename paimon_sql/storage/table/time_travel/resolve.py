@@ -130,7 +130,7 @@ def not_retained(
         seen: the snapshots that the caller has read already.
         remedy: what to do.
     """
-    return NoSuchSnapshotError(f"{table.name}: {what}: {retained_range(table, seen)}.", name=str(name), remedy=remedy)
+    return NoSuchSnapshotError(f"{table.name}: {what}: {_retained_range(table, seen)}.", name=str(name), remedy=remedy)
 
 
 def referenced_snapshot(table: Table, snapshot_id: int) -> Snapshot:
@@ -220,7 +220,7 @@ def first_from_watermark(table: Table, watermark: int) -> Snapshot:
     return min(found, key=lambda s: s.id)
 
 
-def retained_range(table: Table, seen: SnapshotView | None = None) -> str:
+def _retained_range(table: Table, seen: SnapshotView | None = None) -> str:
     """Describe the retained snapshots, as a part of a message; `seen` saves reading them again."""
     seen = seen or SnapshotView(table.snapshots)
     if (ids := table.snapshots.retained()) is None:
