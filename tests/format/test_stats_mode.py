@@ -58,6 +58,7 @@ def test_a_level_may_have_its_own_mode() -> None:
         FULL,
         _COUNTS,
     ]
+    assert column_modes({**options, "metadata.stats-mode": "some"}, ["a"], level=0) == [_NONE]
 
 
 def test_a_changelog_file_may_have_its_own_mode() -> None:

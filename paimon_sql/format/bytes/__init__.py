@@ -1,1 +1,1 @@
-"""Primitives of encodings: bounded reads, decompression, varints, 64-bit bitmaps."""
+"""Primitives of encodings: bounded reads, decompression, varints, decimals, hashes, bitmaps."""

@@ -291,8 +291,8 @@ def column_modes(
 def _file_mode(options: TableOptions, level: int | None, changelog: bool) -> StatsMode:
     if changelog and (mode := options.get(CHANGELOG_FILE_STATS_MODE)) is not None:
         return mode
-    default = options.get(data_file.METADATA_STATS_MODE)
-    return default if level is None else options.get(data_file.METADATA_STATS_MODE_PER_LEVEL).get(level, default)
+    by_level = {} if level is None else options.get(data_file.METADATA_STATS_MODE_PER_LEVEL)
+    return by_level[level] if level in by_level else options.get(data_file.METADATA_STATS_MODE)
 
 
 EMPTY_ROW = bytes(12)
