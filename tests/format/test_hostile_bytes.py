@@ -30,7 +30,6 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_files import (
     DeletionVector,
     files_of_deletion_vectors,
-    read_deletion_vectors,
     read_hash_index,
 )
 from paimon_sql.format.metadata.index_manifest import (
@@ -63,6 +62,7 @@ from paimon_sql.format.schema.schema import new_schema, parse_schema
 from paimon_sql.format.statistics.column_statistics import EMPTY_ROW, EMPTY_STATS
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
 from paimon_sql.format.text.durations import parse_duration
+from tests.format.deletion_vector_files import read_deletion_vectors
 from tests.hostile import MANY, Case, little_memory, mutations, survives
 
 PATH = "/t/f"

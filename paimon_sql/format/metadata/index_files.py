@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import array
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap, BitMap64
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.bytes.bounded import MAX_DELETED_ROWS, check_range, decoding
+from paimon_sql.format.bytes.bounded import MAX_DELETED_ROWS
 from paimon_sql.format.metadata.index_manifest import DeletionVectorRange
 
 _FILE_VERSION = b"\x01"
@@ -73,28 +73,6 @@ class DeletionVector:
 def is_iceberg_layout(head: bytes) -> bool:
     """Whether the vector that begins with ``head`` has the 64-bit layout, which is that of Iceberg."""
     return head[_INT : 2 * _INT] == _MAGIC_64
-
-
-def read_deletion_vectors(data: bytes, path: str, ranges: Iterable[DeletionVectorRange]) -> dict[str, DeletionVector]:
-    """Decode deletion vectors of an index file; by the name of their data file.
-
-    Args:
-        data: the index file.
-        path: the file's path, for error messages.
-        ranges: the vectors to decode, as in the index manifest.
-
-    Raises:
-        CorruptFileError: the file has an unknown version, or a vector does not match its range.
-    """
-    if data[:1] != _FILE_VERSION:
-        version = data[0] if data else "none"
-        raise CorruptFileError(f"deletion vector file of version {version}, but only 1 can be read", path=path)
-    found = {}
-    for r in ranges:
-        with decoding("a file of deletion vectors", path):
-            check_range(r.offset, 0, len(data), f"the deletion vector of {r.data_file_name}")
-        found[r.data_file_name] = read_deletion_vector(data[r.offset :], path, r)
-    return found
 
 
 def read_deletion_vector(data: bytes, path: str, recorded: DeletionVectorRange) -> DeletionVector:

@@ -17,6 +17,7 @@ from paimon_sql.errors import CancelledError
 from paimon_sql.process import share
 
 T = TypeVar("T")
+A = TypeVar("A")
 R = TypeVar("R")
 Result = TypeVar("Result", covariant=True)
 E = TypeVar("E", bound="Executor")
@@ -53,6 +54,13 @@ class Executor(ABC):
     def run(self, tasks: Sequence[Task[R]]) -> Iterator[R]:
         """Yield the results of tasks, as `map`."""
         return self.map(methodcaller("run"), tasks)
+
+    def run_shares(
+        self, items: Sequence[A], task_of: Callable[[Sequence[A]], Task[R]], min_items: int, tasks: int | None = None
+    ) -> Iterator[R]:
+        """Yield the results of the tasks that get shares of all items, in order; the sizes are of `items_per_task`."""
+        step = items_per_task(len(items), tasks, min_items)
+        return self.run([task_of(items[at : at + step]) for at in range(0, len(items), step)])
 
     def watched(self: E, work: Work | None) -> E:
         """Return a copy of this executor that counts its tasks for `work`."""

@@ -12,7 +12,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.execution.task_executor import Executor, items_per_task
+from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import name_of, parent_of
@@ -68,12 +68,12 @@ def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int |
     paths = data_file_paths(table, live).to_pylist()
     directories = [(directory, tuple(group)) for directory, group in groupby(sorted(paths), parent_of)]
     threads = operation_threads(table)
-    step = items_per_task(len(directories), tasks, _MIN_DIRECTORIES)
-    plan = [
-        ExistenceCheckTask(table.file_io, tuple(directories[i : i + step]), threads)
-        for i in range(0, len(directories), step)
-    ]
-    lost = {path for found in executor.run(plan) for path in found}
+
+    def task_of(part: Sequence[tuple[str, tuple[str, ...]]]) -> ExistenceCheckTask:
+        return ExistenceCheckTask(table.file_io, tuple(part), threads)
+
+    shares = executor.run_shares(directories, task_of, _MIN_DIRECTORIES, tasks)
+    lost = {path for found in shares for path in found}
     indexes = [i for i, path in enumerate(paths) if path in lost]
     lost_entries = entries(live.take(pa.array(indexes, pa.int64())))
     return sorted(map(LostFile, [paths[i] for i in indexes], lost_entries), key=lambda f: f.path)

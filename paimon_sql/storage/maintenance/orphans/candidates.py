@@ -6,10 +6,9 @@ Files with other names were created by something else, and are never removed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from paimon_sql.format.layout.paths import CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
 from paimon_sql.format.options.operations.changelog import CHANGELOG_FILE_PREFIX
 from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX
-from paimon_sql.storage.execution.task_executor import Executor, Task, items_per_task
+from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.file_io import FileIO, FileStatus
@@ -28,10 +27,6 @@ FOLDER_SIZE = 64 * 1024
 """The weight of listing a directory, in bytes, by which an engine decides where tasks run."""
 _MIN_DIRECTORIES = 16
 _NO_DIRECTORIES = np.empty(0, np.int32)
-
-
-A = TypeVar("A")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -49,11 +44,6 @@ class Search:
     executor: Executor
     parallelism: int | None = None
     foreign: Collection[str] = ()
-
-    def run(self, items: Sequence[A], min_items: int, task_of: Callable[[Sequence[A]], Task[R]]) -> Iterator[R]:
-        """Yield the results of the tasks of all items, each of which gets a share of them, in order."""
-        step = items_per_task(len(items), self.parallelism, min_items)
-        return self.executor.run([task_of(items[at : at + step]) for at in range(0, len(items), step)])
 
 
 @dataclass(frozen=True)
@@ -151,9 +141,11 @@ def list_candidates(
         threads: the number of threads per task.
     """
     numbered = list(enumerate(folders))
-    return _merge(
-        list(search.run(numbered, _MIN_DIRECTORIES, lambda part: ListTask(file_io, picker, tuple(part), threads)))
-    )
+
+    def task_of(part: Sequence[tuple[int, Folder]]) -> ListTask:
+        return ListTask(file_io, picker, tuple(part), threads)
+
+    return _merge(list(search.executor.run_shares(numbered, task_of, _MIN_DIRECTORIES, search.parallelism)))
 
 
 def _merge(parts: Sequence[Listed]) -> Listed:

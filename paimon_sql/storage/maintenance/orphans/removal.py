@@ -201,7 +201,7 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
             folders = tuple(folder for folder, _ in part)
             return RemoveTask(table.file_io, plan.picker, folders, hashes, plan.usage_scan.threads, dry_run)
 
-        for one in search.run(chosen, _MIN_DIRECTORIES, task_of):
+        for one in search.executor.run_shares(chosen, task_of, _MIN_DIRECTORIES, search.parallelism):
             removed.take(one)
     if not dry_run:
         empty = [plan.directories[at] for at in listed.empty]
@@ -367,7 +367,7 @@ class UsageScan:
         def task_of(names: Sequence[str]) -> ReadTask:
             return ReadTask(self.table, tuple(names), sum(sizes[n] for n in names), self.threads)
 
-        for found in self.search.run(list(sizes), _MIN_MANIFESTS, task_of):
+        for found in self.search.executor.run_shares(list(sizes), task_of, _MIN_MANIFESTS, self.search.parallelism):
             self._manifests.update((name, self._among_candidates(named)) for name, named in found)
 
     def _among_candidates(self, named: Named | None) -> NamedCandidates | None:
