@@ -29,6 +29,8 @@ INDEX_SUFFIX = ".index"
 
 SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH = "snapshot", "changelog", "schema", "tag", "consumer", "branch"
 MANIFEST, INDEX, STATISTICS = "manifest", "index", "statistics"
+OF_EACH_BRANCH, OF_ALL_BRANCHES = (SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER), (BRANCH, MANIFEST, INDEX, STATISTICS)
+"""The directories of metadata in that of a branch, and those in that of the table only."""
 
 _BRANCH_PREFIX = "branch-"
 _COMPRESSIONS = {"gzip": "gz", "bzip2": "bz2", "zstd": "zst", "deflate": "deflate", "snappy": "snappy", "lz4": "lz4"}

@@ -147,13 +147,14 @@ class _LengthType(DataType):
     """A string or bytes with a declared length, at least 1."""
 
     length: int = 1
+    longest: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= MAX_LENGTH:
             raise InvalidSchemaError(f"{self.root}({self.length}): the length must be between 1 and {MAX_LENGTH}.")
 
     def _name(self) -> str:
-        return f"{self.root}({self.length})"
+        return self.longest if self.longest and self.length == MAX_LENGTH else f"{self.root}({self.length})"
 
 
 class CharType(_LengthType):
@@ -166,9 +167,7 @@ class VarCharType(_LengthType):
     """A string of at most ``length`` characters; STRING is the type of max length."""
 
     root = "VARCHAR"
-
-    def _name(self) -> str:
-        return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
+    longest = "STRING"
 
 
 class BinaryType(_LengthType):
@@ -181,9 +180,7 @@ class VarBinaryType(_LengthType):
     """At most ``length`` bytes; BYTES is the type of max length."""
 
     root = "VARBINARY"
-
-    def _name(self) -> str:
-        return "BYTES" if self.length == MAX_LENGTH else f"VARBINARY({self.length})"
+    longest = "BYTES"
 
 
 @dataclass(frozen=True, slots=True)

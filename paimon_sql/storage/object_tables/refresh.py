@@ -19,17 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import NotFoundError
-from paimon_sql.format.layout.paths import (
-    BRANCH,
-    CHANGELOG,
-    CONSUMER,
-    INDEX,
-    MANIFEST,
-    SCHEMA,
-    SNAPSHOT,
-    STATISTICS,
-    TAG,
-)
+from paimon_sql.format.layout.paths import OF_ALL_BRANCHES, OF_EACH_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import OBJECT_LOCATION
 from paimon_sql.format.schema.arrow_types import arrow_schema
@@ -118,9 +108,7 @@ def _batch(files: Sequence[FileStatus], location: str) -> pa.RecordBatch:
 
 
 _LENGTH, _MTIME = "length", "mtime"
-_OWN_FILES = re.compile(
-    "|".join((SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER, BRANCH, MANIFEST, INDEX, STATISTICS, "REWIND", r"bucket-\d+"))
-)
+_OWN_FILES = re.compile("|".join((*OF_EACH_BRANCH, *OF_ALL_BRANCHES, "REWIND", r"bucket-\d+")))
 """The names of a table's own files and directories."""
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 

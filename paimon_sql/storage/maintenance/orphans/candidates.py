@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.format.layout.paths import CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
+from paimon_sql.format.layout.paths import INDEX, MANIFEST, OF_EACH_BRANCH, STATISTICS
 from paimon_sql.format.options.operations.changelog import CHANGELOG_FILE_PREFIX
 from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX
 from paimon_sql.storage.execution.task_executor import Executor
@@ -194,7 +194,6 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
-_NUMBERED = (SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER)
 _BUCKET = re.compile(r"bucket-(?:\d+|postpone)")
 _ENTROPY = re.compile(r"[01]{4}|[01]{8}")
 """Directories below a bucket's, from ``entropy-inject``."""
@@ -233,7 +232,7 @@ def folders_of(table: Table, branches: Sequence[Table], external: Iterable[str],
     root = table.paths.root
     shared = {MANIFEST: FolderKind.MANIFEST, INDEX: FolderKind.INDEX, STATISTICS: FolderKind.STATISTICS}
     found = [Folder(f"{root}/{name}", kind, root) for name, kind in shared.items()]
-    found += [Folder(b.paths.directory(name), FolderKind.NUMBERED, root) for b in branches for name in _NUMBERED]
+    found += [Folder(b.paths.directory(name), FolderKind.NUMBERED, root) for b in branches for name in OF_EACH_BRANCH]
     found += [Folder(b.paths.branch_root, FolderKind.NUMBERED, root) for b in branches]  # the mark of a rollback
     depth = len(table.schema.partition_keys)
     for base in (table.paths.data_root(), *external):
