@@ -24,8 +24,11 @@ _SPARK = Path(pyspark.__file__).parent
 _DEPLOY = "org.apache.spark.deploy"
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile("Successfully registered with (master)")
-_QUICK = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dspark.master.rest.enabled=false"]
+_COMPILED_ONCE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK = ["-Xmx256m", *_COMPILED_ONCE.split(), "-Dspark.master.rest.enabled=false"]
 """These processes do little, and should begin it soon."""
+EXECUTORS = {"spark.executor.memory": "1g", "spark.executor.extraJavaOptions": _COMPILED_ONCE}
+"""Settings of executors that do little each."""
 _PATIENCE = 60.0
 
 

@@ -25,6 +25,7 @@ import paimon_sql
 from paimon_sql.storage.metadata import manifests
 from paimon_sql.storage.metadata.manifests import ManifestStore
 from paimon_sql.storage.table import distributed_manifests
+from tests.clusters import EXECUTORS
 from tests.spark.table_life import by_workers
 
 ROWS = 8_000
@@ -37,7 +38,7 @@ def main(master: str, folder: str) -> None:
     read_here = _planned_by_executors()
     settings = {
         "spark.master": master,
-        "spark.executor.memory": "1g",
+        **EXECUTORS,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.session.timeZone": "UTC",

@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from tests.clusters import EXECUTORS
 from tests.object_stores import BUCKET, VAULT
 from tests.spark.table_life import by_workers
 
@@ -125,7 +126,7 @@ def main(master: str, folder: str) -> None:
     events.mkdir()
     settings = {
         "spark.master": master,
-        "spark.executor.memory": "1g",
+        **EXECUTORS,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",

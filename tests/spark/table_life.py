@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 import paimon_sql
 from paimon_sql.spark.execution import distribute, executor
 from paimon_sql.spark.scan.proxies import deletion_mask
+from tests.clusters import EXECUTORS
 
 Answers = dict[str, list[list[str]]]
 
@@ -157,7 +158,7 @@ def main(master: str, folder: str) -> None:
     by_workers()
     settings = {
         "spark.master": master,
-        "spark.executor.memory": "1g",
+        **EXECUTORS,
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "4",
