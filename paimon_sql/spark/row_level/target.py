@@ -177,7 +177,7 @@ class TargetScanProxy(ScanBuilderProxy):
             self.buckets = list(buckets.values())
         partitions = self.buckets or [[task] for task in tasks]
         columns, what = decision.request.columns, decision.describe()
-        return PythonScanProxy(self.session, columns, what, plan, lambda plan: partitions)
+        return PythonScanProxy(self.session, columns, what, plan, lambda plan: partitions, is_grouped=True)
 
 
 @dataclass(eq=False)

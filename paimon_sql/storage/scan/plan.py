@@ -103,6 +103,12 @@ class ScanPlan:
         deletions = [d for s in self.splits for d in s.deletions.values()]
         return not any(s.merges_rows for s in self.splits) and all(d.range.cardinality is not None for d in deletions)
 
+    def packed(self, readers: int) -> list[list[Split]]:
+        """The splits in groups, small ones together, that give work to all readers (Paimon: ``BinPackingSplits``)."""
+        files = sum(len(s.files) for s in self.splits)
+        size = self.split_size.shared(sum(s.size for s in self.splits), files, readers)
+        return pack(self.splits, lambda s: s.size + len(s.files) * size.open_cost, size.target)
+
     @cached_property
     def is_raw(self) -> bool:
         """Whether all splits are raw."""

@@ -245,14 +245,21 @@ class PythonScanProxy(PlannedScanProxy):
     """A scan by read tasks.
 
     Attributes:
-        tasks_of: makes the tasks of a plan, grouped by Spark partition.
+        tasks_of: makes the tasks of each split of a plan, or of each Spark partition if they are grouped.
+        is_grouped: whether the tasks are grouped by Spark partition; otherwise a partition gets several small splits.
     """
 
     tasks_of: Callable[[ScanPlan], Sequence[Sequence[Task]]]
+    is_grouped: bool = field(default=False, kw_only=True)
 
     @cached_property
     def _partitions(self) -> Sequence[Sequence[Task]]:
-        return self.tasks_of(self.plan)
+        made = self.tasks_of(self.plan)
+        if self.is_grouped or self.keys is not None:
+            return made
+        tasks = iter(made)
+        groups = self.plan.packed(self.jvm.parallelism)
+        return [[task for _ in group for task in next(tasks)] for group in groups]
 
     @property
     def partition_count(self) -> int:
