@@ -90,8 +90,8 @@ class Jvm:
 
     @property
     def parallelism(self) -> int:
-        """The number of tasks that run at a time."""
-        return self.constant("parallelism", lambda: int(self.context.defaultParallelism))
+        """The number of tasks that run at a time; it grows while the executors of a cluster register."""
+        return int(self.context.defaultParallelism)
 
     @property
     def none(self) -> Option[NoReturn]:

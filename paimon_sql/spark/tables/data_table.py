@@ -165,8 +165,7 @@ class QueryAuthScanBuilder(ColumnScanBuilder):
         assert table.query_auth is not None
         rights = table.query_auth.authorize(names)
         check_query_auth(table, rights)
-        parallelism = self.jvm.context.defaultParallelism
-        plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))
+        plan = plan_scan(table, parallelism=self.jvm.parallelism, split_size=split_size(self.jvm, table))
         self.note(plan.snapshot)
 
         def partitions_of(plan: ScanPlan) -> list[list[QueryAuthTask]]:

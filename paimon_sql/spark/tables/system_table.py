@@ -172,8 +172,8 @@ class ScannedBuilderProxy(FilteredScanBuilder):
 
     def build(self) -> PythonScanProxy:
         table, kind, predicate, names = self.table, self.kind, self._predicate, self._names
-        size, parallelism = split_size(self.jvm, table), self.jvm.context.defaultParallelism
-        plan = plan_scan(table, predicate, parallelism=parallelism, split_size=size)
+        size = split_size(self.jvm, table)
+        plan = plan_scan(table, predicate, parallelism=self.jvm.parallelism, split_size=size)
 
         def task_of(split: Split) -> Task:
             return kind.task(table, split, names, predicate)
