@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 from paimon_sql.storage.table.time_travel.resolve import Version
 
+T = TypeVar("T")
 MICROS = 6
 """The precision of Spark's timestamps, in digits of a fraction of a second."""
 
@@ -103,11 +105,16 @@ class ScanPlan:
         deletions = [d for s in self.splits for d in s.deletions.values()]
         return not any(s.merges_rows for s in self.splits) and all(d.range.cardinality is not None for d in deletions)
 
-    def packed(self, readers: int) -> list[list[Split]]:
-        """The splits in groups, small ones together, that give work to all readers (Paimon: ``BinPackingSplits``)."""
+    def packed(self, items: Sequence[T], readers: int) -> list[list[T]]:
+        """Items, one per split, in groups that give work to all readers; those of small splits are together.
+
+        Source: Paimon's ``BinPackingSplits``.
+        """
         files = sum(len(s.files) for s in self.splits)
         size = self.split_size.shared(sum(s.size for s in self.splits), files, readers)
-        return pack(self.splits, lambda s: s.size + len(s.files) * size.open_cost, size.target)
+        pairs = zip(self.splits, items, strict=True)
+        groups = pack(pairs, lambda pair: pair[0].size + len(pair[0].files) * size.open_cost, size.target)
+        return [[item for _, item in group] for group in groups]
 
     @cached_property
     def is_raw(self) -> bool:

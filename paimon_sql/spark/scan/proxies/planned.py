@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Protocol
 from weakref import WeakSet
 
@@ -257,9 +258,7 @@ class PythonScanProxy(PlannedScanProxy):
         made = self.tasks_of(self.plan)
         if self.is_grouped or self.keys is not None:
             return made
-        tasks = iter(made)
-        groups = self.plan.packed(self.jvm.parallelism)
-        return [[task for _ in group for task in next(tasks)] for group in groups]
+        return [list(chain.from_iterable(group)) for group in self.plan.packed(made, self.jvm.parallelism)]
 
     @property
     def partition_count(self) -> int:
