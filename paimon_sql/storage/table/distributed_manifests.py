@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, groupby
+from itertools import chain
 
 import pyarrow as pa
 
@@ -121,11 +121,17 @@ def _read_by(
 
 
 def _tasks(table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None) -> list[ManifestTask]:
-    sizes = [_size(table, [manifest]) for manifest in manifests]
-    share = items_per_task(sum(sizes), None, _TASK_BYTES)
-    ends = accumulate(sizes)
-    parts = (list(part) for _, part in groupby(manifests, lambda manifest: (next(ends) - 1) // share))
-    return [ManifestTask(table, tuple(m.file_name for m in part), choice, _size(table, part)) for part in parts]
+    min_size = items_per_task(_size(table, manifests), None, _TASK_BYTES)
+    tasks: list[ManifestTask] = []
+    names: list[str] = []
+    size = 0
+    for number, manifest in enumerate(manifests, 1):
+        names.append(manifest.file_name)
+        size += _size(table, [manifest])
+        if size >= min_size or number == len(manifests):
+            tasks.append(ManifestTask(table, tuple(names), choice, size))
+            names, size = [], 0
+    return tasks
 
 
 def _size(table: Table, manifests: Sequence[ManifestFileMeta]) -> int:

@@ -34,9 +34,8 @@ class Collect(AggregateFunction):
         if self.ignores_retract:
             steps = steps.lates_in_front()
         entries = Entries.of(steps)
-        codes = (
-            identities(steps.values.values)[entries.positions] if self._distinct or steps.effects is not None else None
-        )
+        needs_codes = self._distinct or steps.effects is not None
+        codes = identities(steps.values.values)[entries.positions] if needs_codes else None
         left = entries if codes is None else entries.where(self._retained(steps, entries, codes))
         elements = steps.values.values.take(pa.array(left.positions))
         present = steps.segments.any(steps.valid & ~steps.retracts)
