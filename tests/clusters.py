@@ -19,15 +19,16 @@ from pathlib import Path
 
 import pyspark
 
+from tests import java_flags
+
 ROOT = Path(__file__).resolve().parents[1]
 _SPARK = Path(pyspark.__file__).parent
 _DEPLOY = "org.apache.spark.deploy"
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile("Successfully registered with (master)")
-_COMPILED_ONCE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_QUICK = ["-Xmx256m", *_COMPILED_ONCE.split(), "-Dspark.master.rest.enabled=false"]
+_QUICK = ["-Xmx256m", *java_flags.QUICK.split(), "-Dspark.master.rest.enabled=false"]
 """These processes do little, and should begin it soon."""
-EXECUTORS = {"spark.executor.memory": "1g", "spark.executor.extraJavaOptions": _COMPILED_ONCE}
+EXECUTORS = {"spark.executor.memory": "1g", "spark.executor.extraJavaOptions": java_flags.QUICK}
 """Settings of executors that do little each."""
 _PATIENCE = 60.0
 

@@ -12,12 +12,11 @@ import pyspark
 import pytest
 from hypothesis import HealthCheck, settings
 
-from . import object_stores, packages, rest_server, servers
+from . import java_flags, object_stores, packages, rest_server, servers
 from .interop import java
 from .newer_rest import NewerRest, fronted
 
-# Tests' queries are many and short: compiling each thoroughly took half of their processors' time.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("JAVA_TOOL_OPTIONS", java_flags.QUICK)
 
 # The first example of a test pays for imports and caches, and a busy machine for everything.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

