@@ -40,6 +40,8 @@ BEFORE_RESOLUTION = Stage("hintResolutionRules", "injectHintResolutionRule", "hi
 RESOLUTION = Stage("extendedResolutionRules", "injectResolutionRule", "resolutionRuleBuilders")
 """Once per round of resolution, after Spark's own rules."""
 STAGES = (BEFORE_RESOLUTION, RESOLUTION)
+_PACKAGE = "paimon."
+"""That of our rules' classes."""
 
 
 class AnalysisRule(Rule):
@@ -85,3 +87,13 @@ def add_rule(session: JvmSession, builder: RuleBuilder) -> None:
     known = session.jvm.items(rules_of_stage)
     if not any(rule.getClass().getName() == builder.rule.compiled for rule in known):
         field.set(analyzer, session.jvm.seq([*known, builder.build(session.java)]))
+
+
+def remove_rules(session: JvmSession) -> None:
+    """Remove our rules, which refer to it, from a session."""
+    analyzer = session.state.analyzer()
+    for stage in STAGES:
+        field, rules = private_field(analyzer, stage.rules)
+        known: Seq[JavaObject] = rules
+        others = [rule for rule in session.jvm.items(known) if not rule.getClass().getName().startswith(_PACKAGE)]
+        field.set(analyzer, session.jvm.seq(others))

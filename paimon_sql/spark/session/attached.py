@@ -18,6 +18,7 @@ from paimon_sql.spark.java.objects import Field
 from paimon_sql.spark.java.session import CatalogManager
 from paimon_sql.spark.jvm.gateway import CATALOG, private_field
 from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.rules.analyzer import remove_rules
 from paimon_sql.spark.rules.optimizer import add_rules
 from paimon_sql.spark.scan.proxies.deletion_mask import DeletedRowFilter
 from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
@@ -162,6 +163,7 @@ class AttachedSession:
             self._remove(name)
         self._registered.remove(PATHS)
         self._paths = None
+        remove_rules(self.session)
         getattr(self.session.state.experimentalMethods(), "extraOptimizations_$eq")(self.jvm.nil)
 
     def settle(self) -> None:
