@@ -156,8 +156,9 @@ class TargetScanProxy(ScanBuilderProxy):
         self._by_bucket = by_bucket
         self.buckets: list[list[ReadTask]] | None = None
 
+    @property
     def _evaluates_filters(self) -> bool:
-        return self._by_bucket or super()._evaluates_filters()
+        return self._by_bucket or super()._evaluates_filters
 
     def _scan(self, decision: ScanDecision) -> ScanInterface:
         plan, is_local = decision.plan, decision.path is ScanPath.DRIVER

@@ -58,6 +58,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.read_state import sees_one_branch
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 
@@ -159,8 +160,11 @@ class ScanBuilderProxy(SessionProxy):
             predicates=(*self.request.predicates, *(p for p in found if p is not None)),
             row_ids=(*self.request.row_ids, *row_ids),
         )
+        if not self._evaluates_filters:
+            # Workers evaluate filters per row, Spark's own reader only per row group and page.
+            self.request = replace(self.request, by_workers=self._workers_read(()))
         exact = {name for name, kind in types.items() if not is_floating(kind)}
-        evaluated = set(types if self._evaluates_filters() else schema.partition_keys)
+        evaluated = set(types if self._evaluates_filters else schema.partition_keys)
         remaining = [i for i, p in enumerate(found) if p is None or not (p.is_exact and p.columns() <= evaluated)]
         pushed = [i for i, p in enumerate(found) if p is None or p.columns() <= exact]
         self._pushed, rest = self._subsets(expressions, len(found), pushed, remaining)
@@ -234,14 +238,10 @@ class ScanBuilderProxy(SessionProxy):
         """Whether the scan returns values extracted from variants, regardless of its reader."""
         return self._variants is not None and self._variants.extracted
 
+    @property
     def _evaluates_filters(self) -> bool:
-        """Whether the scan evaluates translated filters exactly, so that Spark need not; may set `by_workers`."""
-        if self.request.is_lookup:
-            return True
-        # Workers evaluate filters per row, Spark's own reader only per row group and page.
-        if not self.request.by_workers:
-            self.request = replace(self.request, by_workers=self._workers_read(()))
-        return self.request.by_workers
+        """Whether the scan evaluates translated filters exactly, so that Spark need not."""
+        return self.request.by_workers or self.request.is_lookup
 
     def _workers_read(self, columns: Sequence[DataField]) -> bool:
         """Whether Python workers have to read the rows, so that they should filter and aggregate them as well."""
@@ -289,12 +289,17 @@ class ScanBuilderProxy(SessionProxy):
 
     def build(self) -> ScanInterface:
         columns, traits = self.request.columns, ScanTraits(self._stream)
-        if self.streams and self.request is self._initial_request:
+        if self._may_be_stream:
             return UnplannedScanProxy(self.session, columns, f"paimon {self.table.name}", self._all_rows, traits=traits)
         try:
             return self._planned(self._decision())
         except NoSuchSnapshotError as error:
             return LocalScanProxy(self.session, columns, self.table.name, partial(_raise, error), traits=traits)
+
+    @property
+    def _may_be_stream(self) -> bool:
+        """Whether Spark has pushed nothing: it does so for streams, and for few batches."""
+        return self.streams and self.request is self._initial_request
 
     def _all_rows(self) -> PlannedScanProxy:
         scan = self._planned(self._decision(is_local=False))
@@ -332,13 +337,15 @@ class ScanBuilderProxy(SessionProxy):
                 f"{self.table.name}: this PySpark does not pass '{READ_CHANGELOG.key}' to catalogs.",
                 remedy="Read `t$audit_log`, which returns the rows with their row kinds.",
             )
-        request, parts = self.request, parts_of(self.request.columns, self.table.schema.fields)
-        return MicroBatchStreamProxy(
-            self.jvm,
-            StreamSource(request.table, request.predicate),
-            request.columns,
-            lambda split: ReadTask(request.table, split, request.names, request.predicate, parts=parts),
-        )
+        request = self.request
+        source = StreamSource(request.table, request.predicate)
+        return MicroBatchStreamProxy(self.jvm, source, request.columns, partial(_stream_task, request))
+
+
+def _stream_task(request: ScanRequest, split: Split) -> ReadTask:
+    """The task that reads a split of a micro-batch; one of changes gives the rows of its files unmerged."""
+    parts = parts_of(request.columns, request.table.schema.fields)
+    return ReadTask(request.table, split, request.names, request.predicate, parts=parts)
 
 
 def _raise(error: PaimonError) -> pa.Table:

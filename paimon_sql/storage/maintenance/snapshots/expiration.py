@@ -112,23 +112,23 @@ def _round(
     """Run one round; return its plan, None if a concurrent expiration has advanced further."""
     views = chain([seen], (SnapshotView(table.snapshots) for _ in count()))  # each further attempt reads anew
 
-    def claim() -> ExpirationPlan | None:
+    def plan_and_claim() -> ExpirationPlan | None:
         try:
             plan = files_to_delete.plan_expiry(table, next(views), ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
         if dry_run:
             return plan
-        return plan if _claimed(table, plan.end) else None
+        return plan if _advance_hints(table, plan.end) else None
 
-    plan = retry_on_concurrent_change(table, claim, lambda plan: plan is not None and not dry_run)
+    plan = retry_on_concurrent_change(table, plan_and_claim, lambda plan: plan is not None and not dry_run)
     if plan is not None and not dry_run:
         _carry_out(table, plan)
     return plan
 
 
-def _claimed(table: Table, end: int) -> bool:
-    """Claim the snapshots before ``end`` for this expiration, by the hints; False if another has advanced further."""
+def _advance_hints(table: Table, end: int) -> bool:
+    """Advance EARLIEST to ``end``: the snapshots before it are this expiration's; False if another is further."""
     directory = table.snapshots.directory
     # Other engines trust the LATEST hint as long as the next snapshot does not exist.
     directory.advance_hint(LATEST, table.snapshots.latest_id() or end)
