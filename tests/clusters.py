@@ -28,10 +28,7 @@ _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile("Successfully registered with (master)")
 _QUICK = ["-Xmx256m", *java_flags.QUICK.split(), "-Dspark.master.rest.enabled=false"]
 """These processes do little, and should begin it soon."""
-EXECUTORS = {
-    "spark.executor.memory": "1g",
-    "spark.executor.extraJavaOptions": f"{java_flags.QUICK} {java_flags.archived()}",
-}
+EXECUTORS = {"spark.executor.memory": "1g", "spark.executor.extraJavaOptions": java_flags.QUICK}
 """Settings of executors that do little each."""
 _PATIENCE = 60.0
 

@@ -17,7 +17,6 @@ from .interop import java
 from .newer_rest import NewerRest, fronted
 
 os.environ.setdefault("JAVA_TOOL_OPTIONS", java_flags.QUICK)
-os.environ.setdefault("SPARK_SUBMIT_OPTS", java_flags.archived())
 
 # The first example of a test pays for imports and caches, and a busy machine for everything.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -29,7 +29,7 @@ from paimon_sql.shell.formats import formats
 from paimon_sql.shell.pieces import Piece, Source, from_file, from_stream, split, text_of
 from paimon_sql.shell.prompt import Prompt
 from paimon_sql.shell.runner import ExitShell, Runner, Settings
-from paimon_sql.shell.setup import Setup, address, serve
+from paimon_sql.shell.setup import Setup, address, archive_classes, serve
 from paimon_sql.spark.session.connect import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX
 from paimon_sql.sql.errors import SqlSyntaxError
@@ -237,6 +237,13 @@ def thriftserver(
         conf=_settings_of_spark(settings, catalog, master or before.get("master")),
     )
     _exit(partial(serve, setup, {**address(host, port, http=http), **options}, report), report.error)
+
+
+@app.command("archive-classes", help="Let Spark start faster on this machine: archive the classes that it loads.")
+def archive() -> None:
+    """Run ``paimon-sql archive-classes``."""
+    report = _report()
+    _exit(partial(archive_classes, report), report.error)
 
 
 _Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of statements, - for standard input.")]

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from paimon_sql.errors import SetupError
 from paimon_sql.shell.engine.report import Report
+from paimon_sql.spark.session.class_archive import archive_of, record, recording_options
+from paimon_sql.spark.session.connect import check_java
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.sql.text.secrets import SECRETS_IN_JAVA
@@ -81,6 +86,31 @@ def serve(setup: Setup, options: Mapping[str, str], report: Report) -> None:
             report.note("The server has stopped.")
         finally:
             session.stop()
+
+
+def archive_classes(report: Report) -> None:
+    """Start Spark once and archive the classes that it loads; later starts on this machine use them.
+
+    Args:
+        report: for the place of the archive.
+
+    Raises:
+        SetupError: the archive cannot be written.
+    """
+    archive = archive_of(check_java())
+    try:
+        archive.directory.mkdir(parents=True, exist_ok=True)
+        archive.remove()  # a JVM that starts from an archive writes none
+        with tempfile.TemporaryDirectory(dir=archive.directory) as directory:
+            written = Path(directory, "classes.jsa")
+            settings = {"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": recording_options(written)}
+            record(paimon_sql.connect(f"{directory}/warehouse", **settings))
+            path = archive.replace(written)
+    except OSError as error:
+        raise SetupError(
+            f"{archive.directory} cannot be written: {error}.", remedy="Set XDG_CACHE_HOME to a directory."
+        ) from None
+    report.note(f"Spark starts from {path} ({path.stat().st_size >> 20} MiB).")
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from paimon_sql.catalog.registry import normalized_warehouse
 from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, IMPLEMENTATION
 from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.spark.session.class_archive import archive_of
 from paimon_sql.spark.session.notebook import in_notebook, show_in_notebook
 from paimon_sql.sql.text.secrets import SECRET_NAMES
 
@@ -108,7 +109,7 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
 
 def _start(settings: dict[str, str]) -> SparkSession:
     check_pyspark()
-    check_java()
+    archive = archive_of(check_java()).options()
     # Spark starts this interpreter on other machines, so a setting takes precedence over ours.
     os.environ.setdefault("PYSPARK_PYTHON", settings.get(_PYTHON, sys.executable))
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -123,6 +124,7 @@ def _start(settings: dict[str, str]) -> SparkSession:
         os.environ.setdefault(_BIND_VARIABLE, given.get(_BIND, _LOOPBACK))
     # Java options of the user must not restore Spark's own log configuration.
     java = {key: f"{defaults[key]} {given.get(key, '')}".strip() for key in (_JAVA_OPTIONS, _EXECUTORS_JAVA_OPTIONS)}
+    java[_JAVA_OPTIONS] = f"{archive} {java[_JAVA_OPTIONS]}".strip()
     conf.setAll(list((defaults | given | java).items()))
     if SparkContext._gateway is None:
         SparkContext._ensure_initialized(gateway=launch_jvm(_without_catalogs(conf)))
@@ -196,8 +198,8 @@ def check_pyspark(version: str = pyspark.__version__) -> None:
         )
 
 
-def check_java() -> None:
-    """Check that the Java which Spark would start is new enough.
+def check_java() -> str:
+    """The Java executable that Spark would start, which is new enough.
 
     Raises:
         SetupError: there is no Java, or it is too old.
@@ -213,6 +215,7 @@ def check_java() -> None:
     version = java_version(java)
     if version is not None and version < OLDEST_JAVA:
         raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is Java {version}.", remedy=remedy)
+    return java
 
 
 def java_version(java: str) -> int | None:

@@ -61,7 +61,6 @@ def _played(plan: SparkPlan, folder: Path) -> Round:
         os.setsid()
         environment = {**os.environ, "TZ": plan.parties[number].zone, "PYTHONPATH": os.pathsep.join(sys.path)}
         environment["JAVA_TOOL_OPTIONS"] = java_flags.QUICK
-        environment["SPARK_SUBMIT_OPTS"] = java_flags.archived()
         arguments = [str(folder), str(plan.seed), str(number), str(first)]
         command = [sys.executable, "-m", "tests.faults.spark.party", *arguments]
         os.execve(sys.executable, command, environment)
