@@ -81,7 +81,8 @@ def test_a_stream_of_flinks_upserts_while_we_read_stream_and_compact(
     assert sorted(spark.table(copy).collect()) == sorted(spark.table(name).collect())
     assert flink(f"SELECT * FROM {name}") == rows_of(spark, name)
     snapshots = spark.sql(f"SELECT snapshot_id, commit_kind FROM `{name}$snapshots` ORDER BY 1").collect()
-    assert Counter(kind for _, kind in snapshots)["COMPACT"] >= 3
+    # One for each full compaction that found new rows: the last may come at a moment without any.
+    assert Counter(kind for _, kind in snapshots)["COMPACT"] >= 2
     counts = [a_prefix(spark.sql(f"SELECT * FROM {name} VERSION AS OF {s}").collect()) for s, _ in snapshots[-6:]]
     assert counts == sorted(counts) and counts[-1] == count >= seen[-1]
 

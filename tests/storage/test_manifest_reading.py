@@ -8,22 +8,26 @@ from __future__ import annotations
 import os
 import pickle
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.format.statistics.column_statistics import EMPTY_STATS
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.execution.task_executor import Executor, running
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.metadata.manifests import ManifestCache, manifest_cache
 from paimon_sql.storage.table import distributed_manifests
+from paimon_sql.storage.write.buckets.base import WriteState
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.maintenance_world import World
@@ -203,3 +207,47 @@ def test_a_table_travels_without_its_executor(tmp_path: Path) -> None:
     table = replace(core.make_table(tmp_path / "t"), executor=Elsewhere())
     assert pickle.loads(pickle.dumps(table)).executor is None
     assert table.with_options({"branch": "main"}).executor is table.executor
+
+
+@pytest.mark.parametrize("partitions", [("p",), ("p", "q")])
+def test_files_of_partitions_are_read_from_their_manifests(
+    tmp_path: Path, cache: ManifestCache, partitions: tuple[str, ...]
+) -> None:
+    columns = [*core.COLUMNS, DataField(3, "q", IntType())]
+    table = core.make_table(tmp_path / "t", columns=columns, partitions=partitions)
+    values = [("a", 1), ("b", 2), (None, 3), ("c", None), ("", 1), (None, None), ("a", 2), ("d", 4)]
+    for i, (p, q) in enumerate(values):
+        snapshot = core.insert(table, (i, "v", p, q))
+    whole = live_files(table, snapshot)
+    for count in range(len(whole.partitions) + 1):
+        for wanted in combinations(whole.partitions, count):
+            found = live_files(table, snapshot, partitions=wanted)
+            assert found.entries.equals(
+                whole.entries.filter(pc.is_in(whole.entries["partition"], pa.array(wanted, pa.binary())))
+            )
+            if count == 1:
+                assert found.metrics.manifests_read <= 2
+
+
+def test_a_small_write_reads_the_manifests_of_its_partitions(tmp_path: Path) -> None:
+    table = core.make_table(tmp_path / "t", {"bucket": "2"}, keys=("id", "p"), partitions=("p",))
+    for i in range(40):
+        core.insert(table, (i % 3, "v", f"p{i % 20:02}"))
+    latest = table.snapshots.latest()
+    state, read = WriteState(table, None, latest), []
+
+    def noted(partitions: Collection[bytes] | None) -> pa.Table:
+        read.append(partitions)
+        return WriteState.files_of(state, partitions)
+
+    whole = WriteState(table, None, latest).sequences
+    expected = dict(whole)
+    assert len(expected) >= 20
+    object.__setattr__(state, "files_of", noted)
+    assert all(state.sequences[target] == number for target, number in list(expected.items())[:3])
+    missing = next(partition for partition, _ in expected if b"p00" in partition).replace(b"p00", b"p99")
+    assert state.sequences.get((missing, 0)) is None
+    assert all(partitions is not None for partitions in read)
+    assert {target: state.sequences[target] for target in expected} == expected
+    assert read.count(None) == 1 and len(read) <= 9
+    assert pickle.loads(pickle.dumps(WriteState(table, None, latest).sequences)) == expected

@@ -33,7 +33,16 @@ from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, conjuncts_on
+from paimon_sql.storage.expressions.predicates import (
+    ColumnStats,
+    In,
+    IsNull,
+    Or,
+    Predicate,
+    all_of,
+    conjuncts,
+    conjuncts_on,
+)
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.table.distributed_manifests import read_manifests
 from paimon_sql.storage.table.index_files import index_entries, index_path
@@ -96,7 +105,7 @@ def live_files(
         return LiveFiles(None, MANIFEST_SCHEMA.empty_table())
     manifests = manifests_of(table, snapshot)
     wanted = _EntryFilter(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
-    selected = _prune_manifests(table, manifests, wanted.by_partition)
+    selected = _prune_manifests(table, manifests, wanted.of_manifests)
     read = read_manifests(table, selected, wanted if wanted.narrows else None)
     complete = len(selected) == len(manifests) and (read.whole or not wanted.skips_files)
     tables = read.tables or [MANIFEST_SCHEMA.empty_table()]
@@ -139,6 +148,14 @@ class _EntryFilter:
         """The part of the predicate on partition columns only."""
         return partition_predicate(self.table, self.predicate)
 
+    @property
+    def of_manifests(self) -> Predicate | None:
+        """A condition on partition columns that all partitions to read meet, by which manifests are skipped."""
+        if self.partitions is None or not self.table.schema.partition_keys:
+            return self.by_partition
+        bounds = [_one_of(name, a) for name, a in partition_values(self.table, self.partitions).items()]
+        return all_of([*conjuncts(self.by_partition), *bounds])
+
     @cached_property
     def skips_files(self) -> bool:
         """Whether single files can be skipped, by more than their partition."""
@@ -161,6 +178,14 @@ class _EntryFilter:
             return entries
         entries = prune_buckets(self.table.schema, entries, self.predicate)
         return FileLayout.of(self.table).pruned(self.table, entries, self.predicate)
+
+
+def _one_of(column: str, values: pa.Array) -> Predicate:
+    """The condition that a column has one of some values, which may be null."""
+    valid = values.drop_null()
+    if not values.null_count:
+        return In(column, valid)
+    return Or((In(column, valid), IsNull(column))) if len(valid) else IsNull(column)
 
 
 def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:

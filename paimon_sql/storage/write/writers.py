@@ -232,7 +232,8 @@ class KeyValueWriter:
     def __init__(self, table: Table, sequences: Mapping[Target, int], router: Router | None = None) -> None:
         self._table = table
         self._settings = WriteSettings(table.schema)
-        self._next = {target: number + 1 for target, number in sequences.items()}
+        self._sequences = sequences
+        self._next: dict[Target, int] = {}
         self._router = router or Router(table.schema, self._settings.buckets)
         self._producer = changelog_producer(table.options)
         self._changelog = ChangelogSettings(table.schema) if self._producer.from_input else None
@@ -302,7 +303,7 @@ class KeyValueWriter:
 
     def _window(self, target: Target, rows: pa.Table) -> Window:
         """The rows with sequence numbers, sorted."""
-        first = self._next.get(target, 0)
+        first = self._next[target] if target in self._next else self._sequences.get(target, -1) + 1
         self._next[target] = first + len(rows)
         numbers = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
         numbered = rows.append_column(SEQUENCE_NUMBER.name, pa.chunked_array([numbers]))

@@ -6,10 +6,11 @@ The hashes of the keys in dynamic buckets are in hash indexes (spec: Table Index
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import ClassVar
+from operator import itemgetter
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from paimon_sql.discovery import implementations
 from paimon_sql.errors import CommitConflictError, CorruptFileError, UnsupportedError
 from paimon_sql.format.metadata.index_files import read_hash_index
 from paimon_sql.format.metadata.index_manifest import HASH_INDEX, IndexFileMeta
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.bucket import BUCKET
@@ -30,6 +32,10 @@ from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.task import WriteTask
 from paimon_sql.storage.write.writers import Target
+
+K = TypeVar("K", bound=Hashable)
+_FEW_PARTITIONS = 8
+"""How many partitions are read one by one; the one after them reads all."""
 
 
 class BucketMode(ABC):
@@ -84,27 +90,28 @@ class WriteState:
     @cached_property
     def files(self) -> pa.Table:
         """The files that the write does not replace, as a table of ``MANIFEST_SCHEMA``."""
-        live = live_files(self.table, self.snapshot).entries
+        return self.files_of(None)
+
+    def files_of(self, partitions: Collection[bytes] | None) -> pa.Table:
+        """Those of `files` that are in some serialized partitions; None for all."""
+        if self.overwrite is not None and (self.overwrite.dynamic or self.overwrite.partitions is None):
+            # A dynamic overwrite replaces the partitions of its rows, so the files in these do not matter to it.
+            return MANIFEST_SCHEMA.empty_table()
+        live = live_files(self.table, self.snapshot, partitions=partitions).entries
         if self.overwrite is None:
             return live
-        # A dynamic overwrite replaces the partitions of its rows, so the files in these do not matter to it.
-        if self.overwrite.dynamic or self.overwrite.partitions is None:
-            return live.slice(0, 0)
         replaced = filter_partitions(self.table, live, self.overwrite.partitions)["file_name"]
         return live.filter(pc.invert(pc.is_in(live["file_name"], value_set=replaced.combine_chunks())))
 
     @cached_property
     def sequences(self) -> Mapping[Target, int]:
         """The max sequence number by partition and bucket."""
-        grouped = self.files.group_by(["partition", "bucket"]).aggregate([("max_sequence_number", "max")])
-        return {(g["partition"], g["bucket"]): g["max_sequence_number_max"] for g in grouped.to_pylist()}
+        return KnownByPartition(self, _sequences, itemgetter(0))
 
     @cached_property
     def bucket_numbers(self) -> Mapping[bytes, int]:
         """The number of buckets by partition, from its files; without partitions whose number is not fixed."""
-        fixed = self.files.filter(pc.greater(self.files["total_buckets"], 0))
-        grouped = fixed.group_by("partition").aggregate([("total_buckets", "max")])
-        return {g["partition"]: g["total_buckets_max"] for g in grouped.to_pylist()}
+        return KnownByPartition(self, _bucket_numbers, bytes)
 
     @cached_property
     def row_counts(self) -> Mapping[Target, int]:
@@ -132,6 +139,58 @@ class WriteState:
             for target, index in hash_indexes(self.table, self.snapshot).items()
             if target[0] not in overwritten
         }
+
+
+class KnownByPartition(Mapping[K, int]):
+    """What the files before a write say of their partitions, which are read when they are asked for.
+
+    A write of few rows so reads the manifests of their partitions only. A pickled one is complete.
+
+    Args:
+        state: the state of the table.
+        summarize: makes the values of files, as a table of ``MANIFEST_SCHEMA``.
+        partition_of: the serialized partition of a key.
+    """
+
+    def __init__(
+        self, state: WriteState, summarize: Callable[[pa.Table], Mapping[K, int]], partition_of: Callable[[K], bytes]
+    ) -> None:
+        self._state = state
+        self._summarize = summarize
+        self._partition_of = partition_of
+        self._known: dict[bytes, Mapping[K, int]] = {}
+
+    def __getitem__(self, key: K) -> int:
+        if len(self._known) >= _FEW_PARTITIONS:
+            return self._complete[key]
+        partition = self._partition_of(key)
+        if partition not in self._known:
+            self._known[partition] = self._summarize(self._state.files_of([partition]))
+        return self._known[partition][key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._complete)
+
+    def __len__(self) -> int:
+        return len(self._complete)
+
+    def __reduce__(self) -> tuple[type, tuple[dict[K, int]]]:
+        return dict, (dict(self._complete),)
+
+    @cached_property
+    def _complete(self) -> Mapping[K, int]:
+        return self._summarize(self._state.files)
+
+
+def _sequences(files: pa.Table) -> Mapping[Target, int]:
+    grouped = files.group_by(["partition", "bucket"]).aggregate([("max_sequence_number", "max")])
+    return {(g["partition"], g["bucket"]): g["max_sequence_number_max"] for g in grouped.to_pylist()}
+
+
+def _bucket_numbers(files: pa.Table) -> Mapping[bytes, int]:
+    fixed = files.filter(pc.greater(files["total_buckets"], 0))
+    grouped = fixed.group_by("partition").aggregate([("total_buckets", "max")])
+    return {g["partition"]: g["total_buckets_max"] for g in grouped.to_pylist()}
 
 
 @cache

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
@@ -57,11 +58,10 @@ class AssignerPartition:
             InvalidInputError: the partition would have more than `MAX_BUCKETS` buckets.
         """
         placed = [np.zeros(0, np.int32)]
-        with_room = iter(sorted(b for b, count in self.counts.items() if count < self.target))
+        with_room = sorted(b for b, keys_in_it in self.counts.items() if keys_in_it < self.target)
+        buckets = chain(with_room, self._opened())
         while keys > 0:
-            bucket = next(with_room, None)
-            if bucket is None:
-                bucket = self._opened()
+            bucket = next(buckets, None)
             if bucket is None:
                 placed.append(self._spread(keys))
                 break
@@ -71,20 +71,20 @@ class AssignerPartition:
             keys -= taken
         return np.concatenate(placed)
 
-    def _opened(self) -> int | None:
-        """Open the lowest bucket that is not open; None if the limit is reached."""
-        bucket = self.number
-        while bucket in self.counts:
-            bucket += self.count
-        if self.max_buckets != -1 and bucket >= self.max_buckets:
-            return None
-        if bucket >= MAX_BUCKETS:
-            raise InvalidInputError(
-                f"A partition cannot have more than {MAX_BUCKETS} dynamic buckets, of {self.target} keys each.",
-                remedy="Raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'.",
-            )
-        self.counts[bucket] = 0
-        return bucket
+    def _opened(self) -> Iterator[int]:
+        """Open the lowest bucket that is not open, again and again until the limit is reached."""
+        for bucket in count(self.number, self.count):
+            if bucket in self.counts:
+                continue
+            if self.max_buckets != -1 and bucket >= self.max_buckets:
+                return
+            if bucket >= MAX_BUCKETS:
+                raise InvalidInputError(
+                    f"A partition cannot have more than {MAX_BUCKETS} dynamic buckets, of {self.target} keys each.",
+                    remedy="Raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'.",
+                )
+            self.counts[bucket] = 0
+            yield bucket
 
     def _spread(self, keys: int) -> npt.NDArray[np.int32]:
         """Assign keys round-robin to full buckets, the emptiest first, when the limit is reached."""
