@@ -184,7 +184,9 @@ def _claim_blindly(table: Table, end: int) -> bool:
 
 
 mutation(
-    "the slower of two expiries sets EARLIEST back", "7", {"maintenance.snapshots.expiration._advance_hints": _claim_blindly}
+    "the slower of two expiries sets EARLIEST back",
+    "7",
+    {"maintenance.snapshots.expiration._advance_hints": _claim_blindly},
 )
 
 # 5: identity of tables.
