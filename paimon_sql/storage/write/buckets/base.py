@@ -103,6 +103,18 @@ class WriteState:
         replaced = filter_partitions(self.table, live, self.overwrite.partitions)["file_name"]
         return live.filter(pc.invert(pc.is_in(live["file_name"], value_set=replaced.combine_chunks())))
 
+    def files_in(self, partition: bytes) -> pa.Table:
+        """Those of `files` that are in a serialized partition; each partition is read once."""
+        if not self.table.schema.partition_keys:
+            return self.files
+        if partition not in self._files_by_partition:
+            self._files_by_partition[partition] = self.files_of([partition])
+        return self._files_by_partition[partition]
+
+    @cached_property
+    def _files_by_partition(self) -> dict[bytes, pa.Table]:
+        return {}
+
     @cached_property
     def sequences(self) -> Mapping[Target, int]:
         """The max sequence number by partition and bucket."""
@@ -165,7 +177,7 @@ class KnownByPartition(Mapping[K, int]):
             return self._complete[key]
         partition = self._partition_of(key)
         if partition not in self._known:
-            self._known[partition] = self._summarize(self._state.files_of([partition]))
+            self._known[partition] = self._summarize(self._state.files_in(partition))
         return self._known[partition][key]
 
     def __iter__(self) -> Iterator[K]:
