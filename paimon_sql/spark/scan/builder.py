@@ -36,6 +36,7 @@ from paimon_sql.spark.scan.path import (
     choose_path,
     is_native,
     row_counter,
+    task_maker,
 )
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import (
@@ -50,15 +51,13 @@ from paimon_sql.spark.scan.pushdown.aggregates import (
     simple_aggregation,
     sums_for_averages,
 )
-from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extraction_of, narrowed, parts_of
+from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extraction_of, narrowed
 from paimon_sql.storage.columns.blobs_and_vectors import is_blob
 from paimon_sql.storage.read.metadata_columns import is_tracked, metadata_fields
 from paimon_sql.storage.read.readers.data_file import ignoring_files
-from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.scan.read_state import sees_one_branch
-from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 
@@ -339,13 +338,8 @@ class ScanBuilderProxy(SessionProxy):
             )
         request = self.request
         source = StreamSource(request.table, request.predicate)
-        return MicroBatchStreamProxy(self.jvm, source, request.columns, partial(_stream_task, request))
-
-
-def _stream_task(request: ScanRequest, split: Split) -> ReadTask:
-    """The task that reads a split of a micro-batch; one of changes gives the rows of its files unmerged."""
-    parts = parts_of(request.columns, request.table.schema.fields)
-    return ReadTask(request.table, split, request.names, request.predicate, parts=parts)
+        # Splits of changes are tasks like any other: the rows of their files, unmerged.
+        return MicroBatchStreamProxy(self.jvm, source, request.columns, task_maker(request))
 
 
 def _raise(error: PaimonError) -> pa.Table:

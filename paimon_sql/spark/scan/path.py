@@ -40,7 +40,7 @@ from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.read_state import depends_on_snapshot_alone
-from paimon_sql.storage.scan.split import SplitSize
+from paimon_sql.storage.scan.split import Split, SplitSize
 from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.reported_partitioning import bucketing_of
@@ -430,9 +430,16 @@ def _read(request: ScanRequest, plan: ScanPlan) -> pa.Table:
 
 def read_tasks(request: ScanRequest, plan: ScanPlan) -> list[ReadTask]:
     """One read task per split of a plan."""
-    predicate = all_of([p for p in (request.predicate, plan.condition) if p is not None])
-    parts = parts_of(request.columns, request.table.schema.fields)
-    return [
-        ReadTask(request.table, split, request.names, predicate, request.row_id_predicate, parts)
-        for split in plan.splits
-    ]
+    return list(map(task_maker(request, plan.condition), plan.splits))
+
+
+def task_maker(request: ScanRequest, condition: Predicate | None = None) -> Callable[[Split], ReadTask]:
+    """What makes the task that reads a split for a request.
+
+    Args:
+        request: the request.
+        condition: a further condition of rows.
+    """
+    predicate = all_of([p for p in (request.predicate, condition) if p is not None])
+    row_ids, parts = request.row_id_predicate, parts_of(request.columns, request.table.schema.fields)
+    return lambda split: ReadTask(request.table, split, request.names, predicate, row_ids, parts)
