@@ -81,19 +81,28 @@ class RuleBuilder:
 
 def add_rule(session: JvmSession, builder: RuleBuilder) -> None:
     """Add a rule to an existing session, unless it has it already."""
-    analyzer = session.state.analyzer()
-    field, rules = private_field(analyzer, builder.rule.stage.rules)
-    rules_of_stage: Seq[JavaObject] = rules
-    known = session.jvm.items(rules_of_stage)
-    if not any(rule.getClass().getName() == builder.rule.compiled for rule in known):
-        field.set(analyzer, session.jvm.seq([*known, builder.build(session.java)]))
+    rules = _Rules(session, builder.rule.stage)
+    if not any(rule.getClass().getName() == builder.rule.compiled for rule in rules.known):
+        rules.replace([*rules.known, builder.build(session.java)])
 
 
 def remove_rules(session: JvmSession) -> None:
     """Remove our rules, which refer to it, from a session."""
-    analyzer = session.state.analyzer()
     for stage in STAGES:
-        field, rules = private_field(analyzer, stage.rules)
-        known: Seq[JavaObject] = rules
-        others = [rule for rule in session.jvm.items(known) if not rule.getClass().getName().startswith(_PACKAGE)]
-        field.set(analyzer, session.jvm.seq(others))
+        rules = _Rules(session, stage)
+        rules.replace([rule for rule in rules.known if not rule.getClass().getName().startswith(_PACKAGE)])
+
+
+class _Rules:
+    """The rules of a stage in a session's analyzer."""
+
+    def __init__(self, session: JvmSession, stage: Stage) -> None:
+        self._jvm = session.jvm
+        self._analyzer = session.state.analyzer()
+        self._field, rules = private_field(self._analyzer, stage.rules)
+        of_stage: Seq[JavaObject] = rules
+        self.known = list(self._jvm.items(of_stage))
+
+    def replace(self, rules: Sequence[JavaObject]) -> None:
+        """Set the rules."""
+        self._field.set(self._analyzer, self._jvm.seq(rules))
