@@ -57,18 +57,21 @@ class ClassArchive:
     def options(self) -> str:
         """The options by which a JVM starts from it; none if it was not written."""
         # A JVM crashes on an archive that is not complete.
-        whole = (path for path in self._files() if path.stat().st_size == int(path.suffixes[-2][1:]))
+        whole = (path for path in self._files() if path == self._path(path.stat().st_size))
         return next((f'"-XX:SharedArchiveFile={path}" {_SILENT}' for path in whole), "")
 
     def replace(self, written: Path) -> Path:
         """Move a written archive here; return its path."""
         self.remove()
-        return written.replace(self.directory / f"{self.name}.{written.stat().st_size}.jsa")
+        return written.replace(self._path(written.stat().st_size))
 
     def remove(self) -> None:
         """Delete it, if it is there."""
         for path in self._files():
             path.unlink(missing_ok=True)
+
+    def _path(self, size: int) -> Path:
+        return self.directory / f"{self.name}.{size}.jsa"
 
     def _files(self) -> Iterator[Path]:
         return self.directory.glob(f"{self.name}.*.jsa")
