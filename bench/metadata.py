@@ -178,7 +178,8 @@ class Operations:
             "count": self._rows("SELECT count(*) FROM many"),
             "one-row INSERT": self._insert,
             "$files, one": self._rows(f"SELECT * FROM `many$files` WHERE partition = '{{{partition}}}' LIMIT 1"),
-            "$files": lambda: self._spark.sql("SELECT * FROM `many$files`").toArrow(),
+            "$files, by partition": self._rows("SELECT partition, count(*) FROM `many$files` GROUP BY partition"),
+            "$files": lambda: self._spark.table("`many$files`").write.format("noop").mode("append").save(),
             **tables,
             "orphans, dry run": self._rows("CALL sys.remove_orphan_files(table => 'many', dry_run => true)"),
             f"expire {_EXPIRED}": self._expire,
@@ -250,6 +251,7 @@ def measure(warehouse: Path, shape: Shape, samples: int) -> Measured:
                 operation()
                 took.append(time.perf_counter() - started)
             seconds[name] = Seconds(took[0], statistics.median(took[1:]))
+            print(f"  {name}: {seconds[name].warm:.3f} s", file=sys.stderr, flush=True)
     return Measured(seconds, (watch.seen.peak_memory or 0) / 2**30)
 
 

@@ -11,13 +11,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from paimon_sql.api.catalog import open_catalog, open_table
     from paimon_sql.spark.jvm.errors import paimon_error_of
     from paimon_sql.spark.session.connect import connect, install
 
-__version__ = "0.1.0"
-__all__ = ["__version__", "connect", "install", "paimon_error_of"]
+__version__ = "0.2.0"
+__all__ = ["__version__", "connect", "install", "open_catalog", "open_table", "paimon_error_of"]
 
-_IN_SPARK = {
+_LAZY = {
+    "open_catalog": "paimon_sql.api.catalog",
+    "open_table": "paimon_sql.api.catalog",
     "connect": "paimon_sql.spark.session.connect",
     "paimon_error_of": "paimon_sql.spark.jvm.errors",
     "install": "paimon_sql.spark.session.connect",
@@ -25,9 +28,9 @@ _IN_SPARK = {
 
 
 def __getattr__(name: str) -> object:
-    # Spark is imported on first use: storage and maintenance work without it, and start faster.
-    if name in _IN_SPARK:
-        return getattr(importlib.import_module(_IN_SPARK[name]), name)
+    # Imported on first use: storage and maintenance work without Spark, and start faster.
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -7,6 +7,9 @@ Errors can be pickled and copied with class and data, without traceback and caus
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class PaimonError(Exception):
     """Something that paimon-sql refuses or cannot do.
@@ -78,6 +81,10 @@ class NoSuchDatabaseError(NotFoundError):
 
 class NoSuchTableError(NotFoundError):
     """The table does not exist in its database."""
+
+
+class NoSuchSystemTableError(NoSuchTableError):
+    """A table exists, but has no system table of that name."""
 
 
 class NoSuchViewError(NotFoundError):
@@ -187,3 +194,10 @@ class NotAllowedError(PaimonError):
 
 class SetupError(PaimonError):
     """The machine lacks something that paimon-sql needs, such as Java 17 or a supported PySpark."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str | None:
+    """Return a remedy that shows the existing name most similar to a misspelt one; None without one."""
+    by_folded = {existing.lower(): existing for existing in names}
+    near = get_close_matches(name.lower(), by_folded, n=1)
+    return f"Did you mean {by_folded[near[0]]}?" if near else None

@@ -6,9 +6,11 @@ threads that do not exist in the child, and connections carry the parent's reque
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
 from paimon_sql.cache import Cache
@@ -51,7 +53,8 @@ class Process:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._shared: list[Shared[object]] = []
-        os.register_at_fork(after_in_child=self._after_fork)
+        if hasattr(os, "register_at_fork"):  # Windows has no forks
+            os.register_at_fork(after_in_child=self._after_fork)
 
     def share(self, make: Callable[[], T], *, leave: Callable[[T], object] | None = None) -> Shared[T]:
         """Declare a part; the arguments are those of `Shared`."""
@@ -79,3 +82,18 @@ class Process:
 
 PROCESS = Process()
 share = PROCESS.share
+
+
+@contextmanager
+def paused_garbage_collection() -> Iterator[None]:
+    """Pause Python's search for unreachable cycles while very many objects are made, which it would visit repeatedly.
+
+    Other threads' cycles wait as well; an overlapping pause may end early, which only costs time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -6,19 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import tzinfo
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_sql.catalog.catalog import Catalog, with_snapshots
+from paimon_sql.catalog.catalog import Catalog, opened_or_suggested, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.discovery import name_of
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.records import Int, Long, Record, StringMap, column, columns_of
 from paimon_sql.format.schema.types import DataField, DataType
-from paimon_sql.procedures.refresher import PlainTables, Refresher
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor, Work
 from paimon_sql.storage.table.table import Table
+
+if TYPE_CHECKING:
+    from paimon_sql.procedures.refresher import PlainTables, Refresher
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Context:
         catalog, identifier = self.locate(name)
         if catalog is not self.catalog:
             raise _not_named(name, "table", self.catalog)
-        return catalog.any_table(identifier)
+        return opened_or_suggested(catalog, identifier)
 
     def require_refresher(self) -> Refresher:
         """The refresher of materialized tables.
@@ -93,6 +95,8 @@ class Context:
         Raises:
             InvalidInputError: the name is blank, or its catalog is not a Paimon catalog.
         """
+        if name and (known := self.catalog.identifier_of(name)) is not None:
+            return self.catalog, known
         catalog, database, found = self._located(name, "table")
         return catalog, parse_identifier(database, found)
 

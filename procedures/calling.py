@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.discovery import instances
-from paimon_sql.errors import InvalidInputError, NotFoundError, PaimonError
+from paimon_sql.errors import InvalidInputError, NotFoundError, PaimonError, did_you_mean
 from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Argument, Context, Noted, Procedure, Record
@@ -28,7 +27,7 @@ _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
 
 
 @cache
-def procedures() -> dict[str, Procedure]:
+def procedures() -> Mapping[str, Procedure]:
     """The procedures by name."""
     return instances("paimon_sql.procedures", Procedure)
 
@@ -41,13 +40,10 @@ def find_procedure(name: str) -> Procedure:
     """
     found = procedures().get(name.lower().removeprefix("sys."))
     if found is None:
-        raise NotFoundError(f"There is no procedure {name}.", name=name, remedy=_nearest(name))
+        near = did_you_mean(name.lower().removeprefix("sys."), procedures())
+        existing = f"Existing procedures: {', '.join(procedures())}."
+        raise NotFoundError(f"There is no procedure {name}.", name=name, remedy=near or existing)
     return found
-
-
-def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name.lower().removeprefix("sys."), procedures(), n=1)
-    return f"Did you mean {near[0]}?" if near else f"Existing procedures: {', '.join(procedures())}."
 
 
 @dataclass(frozen=True)

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
-
-import pyarrow as pa
-import sqlglot
-from sqlglot import exp
+from functools import cached_property
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.layout.partitions import PartitionPaths
-from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.text.values import parse_text
-from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.expressions.condition_text import ConditionParser
+from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull, Or, Predicate
 from paimon_sql.storage.table.table import Table
 
 PARTITIONS = "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default."
 WHERE = "A condition on partition columns."
 """Meanings of the arguments of these names."""
-
-_COMPARED: dict[type, tuple[str, str]] = {
-    exp.EQ: ("=", "="),
-    exp.NEQ: ("!=", "!="),
-    exp.LT: ("<", ">"),
-    exp.LTE: ("<=", ">="),
-    exp.GT: (">", "<"),
-    exp.GTE: (">=", "<="),
-}
 
 
 def chosen_partitions(
@@ -69,10 +57,7 @@ def listed_partitions(table: Table, partitions: str | None) -> list[dict[str, st
 
 @dataclass(frozen=True)
 class _Values:
-    """Parses values of partition columns, and conditions on them.
-
-    A condition compares partition columns with literals: comparison operators, IN, BETWEEN, LIKE 'x%', IS NULL.
-    """
+    """Parses values of partition columns, and conditions on them."""
 
     schema: TableSchema
     zone: tzinfo
@@ -86,84 +71,20 @@ class _Values:
         except (ValueError, InvalidInputError) as error:
             raise InvalidInputError(f"'{text}' is not a value of partition column {name}: {error}") from error
 
-    def scalar(self, name: str, text: str) -> pa.Scalar:
-        """Parse a value as an Arrow scalar."""
-        data_type = self.schema.field(name).type
-        try:
-            return pa.scalar(parse_text(text, data_type, self.zone), arrow_type(data_type))
-        except (ValueError, InvalidInputError) as error:
-            raise InvalidInputError(f"'{text}' is not a value of partition column {name}: {error}") from error
+    @cached_property
+    def _parser(self) -> ConditionParser:
+        fields = [self.schema.field(name) for name in self.schema.partition_keys]
+        return ConditionParser(fields, "partition column", self.zone)
 
     def equals(self, name: str, text: str) -> Predicate:
         """The predicate that a column has a value of a partition spec."""
         if text == PartitionPaths.of(self.schema).default_name:
             return IsNull(name)
-        return Comparison(name, "=", self.scalar(name, text))
+        return Comparison(name, "=", self._parser.scalar(self.schema.field(name), text))
 
     def condition(self, text: str) -> Predicate:
         """The predicate of a condition in SQL."""
-        try:
-            return self._predicate(sqlglot.parse_one(text, dialect="spark"))
-        except sqlglot.ParseError as error:
-            raise InvalidInputError(f"The condition {text} cannot be parsed.") from error
-
-    def _predicate(self, node: exp.Expr) -> Predicate:
-        if isinstance(node, exp.Paren):
-            return self._predicate(node.this)
-        if isinstance(node, exp.Not):
-            opposite = self._predicate(node.this).negate()
-            if opposite is not None:
-                return opposite
-        if isinstance(node, exp.And | exp.Or):
-            sides = self._predicate(node.this), self._predicate(node.expression)
-            return And(sides) if isinstance(node, exp.And) else Or(sides)
-        if type(node) in _COMPARED:
-            turned = isinstance(node.expression, exp.Column)
-            column, value = (node.expression, node.this) if turned else (node.this, node.expression)
-            return self._comparison(column, _COMPARED[type(node)][turned], value)
-        if isinstance(node, exp.Between):
-            low, high = node.args["low"], node.args["high"]
-            return And((self._comparison(node.this, ">=", low), self._comparison(node.this, "<=", high)))
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return IsNull(self._column(node.this))
-        if isinstance(node, exp.In) and node.expressions:
-            return Or(tuple(self._comparison(node.this, "=", value) for value in node.expressions))
-        if isinstance(node, exp.Like):
-            pattern = self._literal(node.expression)
-            if pattern.endswith("%") and not set(pattern[:-1]) & set("%_\\"):
-                return StartsWith(self._column(node.this), pattern[:-1])
-        raise self._unreadable(node)
-
-    def _comparison(self, column: exp.Expr, operator: str, value: exp.Expr) -> Predicate:
-        name = self._column(column)
-        return Comparison(name, operator, self.scalar(name, self._literal(value)))
-
-    def _column(self, node: exp.Expr) -> str:
-        if isinstance(node, exp.Column):
-            for name in self.schema.partition_keys:
-                if name.lower() == node.name.lower():
-                    return name
-        raise InvalidInputError(
-            f"{node.sql('spark')} is not a partition column.",
-            remedy=f"Partition columns are {', '.join(self.schema.partition_keys)}.",
-        )
-
-    def _literal(self, node: exp.Expr) -> str:
-        if isinstance(node, exp.Cast):  # DATE '2024-01-01'
-            return self._literal(node.this)
-        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
-            return f"-{node.this.name}"
-        if isinstance(node, exp.Boolean):
-            return str(node.this).lower()
-        if isinstance(node, exp.Literal):
-            return str(node.name)
-        raise self._unreadable(node)
-
-    def _unreadable(self, node: exp.Expr) -> InvalidInputError:
-        return InvalidInputError(
-            f"{node.sql('spark')} cannot be used to select partitions.",
-            remedy="Compare partition columns with literals: =, <, IN, BETWEEN, LIKE 'x%', IS NULL, with AND, OR, NOT.",
-        )
+        return self._parser.parse(text)
 
 
 def partition_directories(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:

@@ -9,6 +9,7 @@ Rows that do not depend on the table are records: a module declares a `SystemTab
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from paimon_sql.discovery import instances
@@ -27,24 +28,24 @@ __all__ = [
 
 
 @cache
-def system_tables() -> dict[str, SystemTable]:
+def system_tables() -> Mapping[str, SystemTable]:
     """System tables whose rows are computed from metadata, by name."""
     return instances(__name__, SystemTable)
 
 
 @cache
-def scanned_tables() -> dict[str, ScannedTable]:
+def scanned_tables() -> Mapping[str, ScannedTable]:
     """System tables whose rows are those of the data table in another form, by name."""
     return instances(__name__, ScannedTable)
 
 
 @cache
-def table_views() -> dict[str, TableView]:
+def table_views() -> Mapping[str, TableView]:
     """System tables that show the data table in another state, by name."""
     return instances(__name__, TableView)
 
 
 @cache
-def catalog_tables() -> dict[str, CatalogTable]:
+def catalog_tables() -> Mapping[str, CatalogTable]:
     """Tables of ``sys``, about a whole catalog, by name."""
     return instances(__name__, CatalogTable)

@@ -108,6 +108,10 @@ class SystemTable(ComputedTable[Table]):
         """
         return self.rows(table, predicate).select(list(names))
 
+    def estimated_rows(self, table: Table) -> int:
+        """The approximate number of rows, from little metadata; 0 for tables that never have very many."""
+        return 0
+
 
 class RowsTask(Protocol):
     """A task for a share of the rows, pickled to a worker."""

@@ -100,6 +100,11 @@ def pair_strings(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -
     return pc.binary_join_element_wise(*parts, "}", "", null_handling="replace", null_replacement=_NULL)
 
 
+def counted(number: int, one: str, more: str) -> str:
+    """Format a number with what it counts: ``1 file``, ``1,200 files``."""
+    return f"{number:,} {one if number == 1 else more}"
+
+
 def size_text(size: float) -> str:
     """Format a size in bytes: ``12 B``, ``1.5 KiB``, ``220.0 MiB``."""
     if size < 1024:

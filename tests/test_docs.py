@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.shell.reference import pages
+from paimon_sql.shell.reference.pages import pages
 from tests.docs.pages import DOCS, ROOT, Reader, alike, blocks, session
+from tests.docs.picture import PICTURE, drawn, texts
 
 COURSE = ROOT / "sql_examples" / "README.md"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -17,8 +18,9 @@ _LINK = re.compile(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)")
 
 @pytest.mark.parametrize("page", [p for p in PAGES if any(blocks(p.read_text()))], ids=lambda p: p.stem)
 def test_a_page_shows_what_the_shell_answers(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    # If Spark starts here, its JVM stays in the directory in which the other tests expect it.
     reader = Reader(session(tmp_path / "warehouse"))
+    monkeypatch.chdir(tmp_path)
     for block in blocks(page.read_text()):
         answer = reader.type(block)
         where = f"{page.relative_to(ROOT)}:{block.line}\n{block.code}"
@@ -26,6 +28,12 @@ def test_a_page_shows_what_the_shell_answers(page: Path, tmp_path: Path, monkeyp
             assert not answer.startswith("Error") and "\nError" not in answer, f"{where}{answer}"
         else:
             assert alike(block.answer, answer), f"{where}It answers\n{answer}"
+
+
+def test_the_picture_of_the_shell_shows_what_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = session(tmp_path / "warehouse")
+    monkeypatch.chdir(tmp_path)
+    assert texts(PICTURE.read_text()) == texts(drawn(spark)), "run python -m tests.docs.picture"
 
 
 @pytest.mark.parametrize("page", [*PAGES, COURSE], ids=lambda p: str(p.relative_to(ROOT)))

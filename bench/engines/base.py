@@ -19,7 +19,7 @@ class Engine(ABC):
 
     Attributes:
         changes: whether tables of this format can be upserted, compacted and expired.
-        kinds: other kinds of tables with a primary key that the format has.
+        kinds: other kinds of tables that the format has.
         write_only_property: the table property that leaves compaction out of writes, where they compact.
     """
 
@@ -91,6 +91,14 @@ class Engine(ABC):
             f"MERGE INTO {self.named(table)} t USING {source} s ON t.{KEY} = s.{KEY} "
             "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
+
+    def read_stream(self, table: str, **options: str) -> Any:
+        """A stream of a table's changes."""
+        return self.spark.readStream.options(**options).table(self.named(table))
+
+    def start_stream(self, writer: Any, table: str) -> Any:
+        """Start a stream into a table."""
+        return writer.toTable(self.named(table))
 
     def write_only(self, table: str) -> None:
         """Leave compaction out of later writes, where an engine compacts in them."""

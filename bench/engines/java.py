@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 from bench.engines.jars import jar_settings
@@ -25,6 +27,16 @@ class JavaEngine(PaimonTables):
             "spark.sql.defaultCatalog": "paimon",
         }
         return plain_session(conf)
+
+    def read_stream(self, table: str, **options: str) -> Any:
+        # The connector's streams know tables only by path.
+        return self.spark.readStream.format("paimon").options(**options).load(self._path(table))
+
+    def start_stream(self, writer: Any, table: str) -> Any:
+        return writer.format("paimon").start(self._path(table))
+
+    def _path(self, table: str) -> str:
+        return str(self.folder / "warehouse" / "default.db" / table)
 
     def version(self) -> str:
         return f"Paimon's Java connector {VERSION} on Spark {self.spark.version}"

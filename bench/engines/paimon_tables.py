@@ -16,8 +16,10 @@ _KINDS = {
     "partial-update": {"merge-engine": "partial-update", "write-only": "true"},
     "vectors": {"deletion-vectors.enabled": "true"},
     "lookup": {"changelog-producer": "lookup"},
+    "indexed": {"file-index.bloom-filter.columns": KEY},
 }
 """The options of each kind of table."""
+_KEYLESS = frozenset({"indexed"})
 
 
 class PaimonTables(Engine):
@@ -30,8 +32,8 @@ class PaimonTables(Engine):
         self._create(table, columns, {"primary-key": ",".join(key), "bucket": str(buckets)} if key else {})
 
     def create_kind(self, table: str, kind: str) -> None:
-        options = {"primary-key": KEY, "bucket": str(self.settings.buckets), **_KINDS[kind]}
-        self._create(table, column_list(self.settings.variant), options)
+        key = {} if kind in _KEYLESS else {"primary-key": KEY, "bucket": str(self.settings.buckets)}
+        self._create(table, column_list(self.settings.variant), {**key, **_KINDS[kind]})
 
     def _create(self, table: str, columns: str, options: dict[str, str]) -> None:
         pairs = ", ".join(f"'{key}'='{value}'" for key, value in options.items())

@@ -1,4 +1,4 @@
-"""Tables with a primary key of other kinds than the plain one: loaded, upserted and read."""
+"""Tables of other kinds than the plain ones: loaded, upserted and read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench.works.base import WARM_TABLE, Marks, Sample, Stage, Work, seconds
+from bench.works.lookup import Lookup
 
 UPSERTS = 3
 
@@ -57,15 +58,17 @@ class KindScan(KindWork):
         return Sample(seconds(partial(stage.engine.scan, self.table)))
 
 
-def _works(kind: str, title: str, load: Marks, upsert: Marks, scan: Marks) -> tuple[Work, ...]:
+def _works(kind: str, title: str, load: Marks, upsert: Marks, scan: Marks, *, each: bool = False) -> tuple[Work, ...]:
+    """The works on a kind of table; ``each`` compares one upsert with the insert instead of all three."""
     loaded, upserted = f"{kind}-load", f"{kind}-upsert"
     return (
         KindLoad(loaded, f"{title}: bulk load", base="insert", marks=load, slices=1, kind=kind),
         KindUpsert(
             upserted,
-            f"{title}: three upserts of 5 %",
+            f"{title}: {'one of ' if each else ''}three upserts of 5 %",
             (loaded,),
             base="insert",
+            share=UPSERTS if each else 1,
             marks=upsert,
             slices=UPSERTS,
             kind=kind,
@@ -78,5 +81,16 @@ KIND_WORKS = (
     *_works("aggregation", "aggregation", Marks(), Marks(), Marks(3.2, None, 1.6)),
     *_works("partial-update", "partial update", Marks(), Marks(), Marks(2.9, None, 1.5)),
     *_works("vectors", "deletion vectors", Marks(2.3, None, 1.2), Marks(1.4, None, 0.6), Marks(2.0, None, 1.05)),
-    *_works("lookup", "changes looked up", Marks(), Marks(1.1, None, 0.25), Marks()),
+    *_works("lookup", "changes looked up", Marks(), Marks(1.1, None, 0.25), Marks(), each=True),
+    KindLoad("indexed-load", "append, Bloom filters: bulk insert", base="insert", slices=1, kind="indexed"),
+    Lookup(
+        "indexed-lookup",
+        "append, Bloom filters: look-up of one key",
+        ("indexed-load",),
+        base="lookup",
+        marks=Marks(None, None, 0.3),
+        quick=3,
+        table="indexed_orders",
+        kind="indexed",
+    ),
 )

@@ -20,7 +20,7 @@ class Lookup(Query):
         return f"SELECT * FROM {stage.engine.named(self.table)} WHERE id = {key}"
 
 
-LOOKUP = Lookup("lookup", "append: look-up of one key", ("insert",), marks=Marks(1.1, 1.2, 0.3), quick=3)
+LOOKUP = Lookup("lookup", "append: look-up of one key", ("insert",), marks=Marks(1.1, 1.2), quick=3)
 MERGED_LOOKUP = Lookup(
     "merged-lookup",
     "merge on read: look-up of one key",

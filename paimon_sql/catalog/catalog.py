@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.branches.selection import check_named_branches
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.iceberg import publish_quietly
@@ -172,6 +173,28 @@ class DefinedObjects:
         return errors.UnsupportedError(f"Catalog {self.name} does not support {what}.")
 
 
+def opened_or_suggested(catalog: Catalog, identifier: Identifier) -> AnyTable:
+    """Open a table of any type; for a name that someone typed.
+
+    Raises:
+        NoSuchTableError: it does not exist; the remedy shows a similar name.
+        UnsupportedError: as `Catalog.any_table`.
+    """
+    try:
+        return catalog.any_table(identifier)
+    except (errors.NoSuchTableError, errors.NoSuchDatabaseError) as error:
+        with suppress(errors.PaimonError):
+            error.remedy = error.remedy or _suggestion(catalog, identifier)
+        raise
+
+
+def _suggestion(catalog: Catalog, identifier: Identifier) -> str | None:
+    try:
+        return errors.did_you_mean(identifier.table, catalog.list_tables(identifier.database))
+    except errors.NoSuchDatabaseError:
+        return errors.did_you_mean(identifier.database, catalog.list_databases())
+
+
 def _is_free(identifier: Identifier) -> bool:
     return False
 
@@ -219,6 +242,10 @@ class Catalog(DefinedObjects, ABC):
         self.options = dict(options)
         self.run_log: MaintenanceLog | None = None
         self.host = host
+
+    def identifier_of(self, name: str) -> Identifier | None:
+        """The table of a whole name if the catalog has its own form of names; None if names are ``database.table``."""
+        return None
 
     @abstractmethod
     def list_databases(self) -> list[str]:

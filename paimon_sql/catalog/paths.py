@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from paimon_sql import errors
@@ -62,12 +63,21 @@ def identifier_at(path: str, file_system: Mapping[str, str]) -> PathIdentifier:
 
 
 class PathCatalog(Catalog):
-    """All tables with a directory, by `PathIdentifier`; there are no databases, and nothing can be listed."""
+    """All tables with a directory, by `PathIdentifier`; there are no databases, and nothing can be listed.
+
+    Args:
+        name: the catalog's name.
+        host: what the program that opens it provides.
+        file_system: the options of the file systems of tables that procedures name by their paths.
+    """
 
     renames_tables: ClassVar[bool] = False
 
-    def __init__(self, name: str, host: Host = ALONE) -> None:
-        super().__init__(name, {}, host)
+    def __init__(self, name: str, host: Host = ALONE, file_system: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__(name, file_system, host)
+
+    def identifier_of(self, name: str) -> Identifier:
+        return identifier_at(name, self.options)
 
     def list_databases(self) -> list[str]:
         return []

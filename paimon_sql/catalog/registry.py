@@ -8,14 +8,18 @@ from collections.abc import Mapping
 from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.kinds.base import CatalogKind
 from paimon_sql.catalog.warehouse import absolute_warehouse
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import METASTORE
 
-KINDS: dict[str, CatalogKind] = {
-    name: kind() for name, kind in by_name("paimon_sql.catalog.kinds", CatalogKind).items()
-}
+DEFAULT_CATALOG = "paimon"
+DEFAULT_WAREHOUSE = "warehouse"
+CATALOG_PREFIX = "spark.sql.catalog."
+"""The prefix of Spark's settings of catalogs."""
+IMPLEMENTATION = "paimon_sql"
+"""The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
+KINDS = instances("paimon_sql.catalog.kinds", CatalogKind)
 """The kinds by the values of ``metastore``."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
 from paimon_sql.format.options import TableOptions
@@ -19,11 +19,11 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_suspended
-from paimon_sql.storage.merge.lookup_levels import check_merging
-from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS, object_location
-from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
-from paimon_sql.storage.schema.changes.format_tables import check_alteration
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.table.table import Table
+
+if TYPE_CHECKING:
+    from paimon_sql.storage.schema.changes.base import SchemaChange
 
 AnyTable: TypeAlias = Table | FormatTable
 """A table of any type."""
@@ -71,6 +71,10 @@ class TableType(ABC):
         Raises:
             InvalidInputError: a change is not possible.
         """
+        # Tables are opened far more often than altered, and the rules for schemas know all of storage.
+        from paimon_sql.storage.merge.lookup_levels import check_merging
+        from paimon_sql.storage.schema.changes.base import apply_changes
+
         has_data = isinstance(table, Table) and table.snapshots.latest_id() is not None
         new_schema = apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
         if has_data:
@@ -118,6 +122,9 @@ class FormatKind(TableType):
     def changed(
         self, table: AnyTable, schema: TableSchema, changes: Sequence[SchemaChange], *, case_sensitive: bool
     ) -> TableSchema:
+        from paimon_sql.storage.schema.changes.base import apply_changes
+        from paimon_sql.storage.schema.changes.format_tables import check_alteration
+
         check_alteration(schema, changes)
         return apply_changes(schema, changes, has_data=True, case_sensitive=case_sensitive)
 

@@ -22,6 +22,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.external.locations import ExternalAccess
+from paimon_sql.storage.file_io.paths import has_drive
 from paimon_sql.storage.metadata.catalog_environment import (
     UNLOCKED,
     HeldLock,
@@ -40,7 +41,9 @@ _THREADS = 8
 def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
     """A warehouse's directory as an absolute path, which is valid in any working directory; a URI unchanged."""
     location = os.fspath(warehouse)
-    return location if ":" in location.split("/", 1)[0] else str(Path(location).expanduser().absolute())
+    if ":" in location.split("/", 1)[0] and not has_drive(location):
+        return location
+    return Path(location).expanduser().absolute().as_posix()
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError, PaimonError
-from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
@@ -22,10 +22,15 @@ from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.files.summary import Summary, figures_of
+from paimon_sql.system_tables.advice import Advice
+from paimon_sql.system_tables.files.summary import Figure, figures_of
 from paimon_sql.system_tables.formatting import partition_names, wall_clock
 
 _KEY = ["partition", "bucket"]
+_CHANGE = pa.schema(
+    [MANIFEST_SCHEMA.field(name) for name in ("kind", "file_name", "file_size", "creation_time_millis")]
+)
+_MAX_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,46 @@ def buckets_of(table: Table, entries: pa.Table) -> list[Bucket]:
 
 
 @dataclass(frozen=True)
+class Partition:
+    """A partition.
+
+    Attributes:
+        label: its name, as ``dt=a/h=1``.
+        files: the number of its live data files.
+        bytes: their size.
+    """
+
+    label: str
+    files: int
+    bytes: int
+
+
+def partitions_of(table: Table, entries: pa.Table) -> list[Partition]:
+    """Return the partitions with files, the largest first; empty for a table without partition keys.
+
+    Args:
+        table: the table.
+        entries: its live files, as a table of ``MANIFEST_SCHEMA``.
+    """
+    if not table.schema.partition_keys:
+        return []
+    names = partition_names(table.schema, entries["partition"])
+    grouped = pa.table({"name": names, "size": entries["file_size"]}).group_by("name")
+    rows = grouped.aggregate([("size", "sum"), ("size", "count")]).to_pylist()
+    found = [Partition(row["name"], row["size_count"], row["size_sum"]) for row in rows]
+    return sorted(found, key=lambda p: (-p.bytes, p.label))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A tag, at the time of its snapshot, or a branch, at the time of its creation, in local time."""
+
+    name: str
+    time: datetime
+    is_branch: bool = False
+
+
+@dataclass(frozen=True)
 class Orphans:
     """The result of a search for orphan files."""
 
@@ -104,11 +149,14 @@ class Facts:
         snapshots: the number of retained snapshots.
         sizes: the sizes of its live data files in bytes.
         layout: the statistics of their layout.
+        packs_small_files: whether compaction packs small files, as in append tables.
         buckets: the buckets, those with the most sorted runs first.
+        partitions: the partitions, the largest first; empty for a table without partition keys.
         space: the bytes of its files by what retains them.
         expiry: the result of an expiration now, as a dry run; None without snapshots, or on an error.
         orphans: the orphan files; None without a search.
         figures: the rows of ``$summary``.
+        marks: tags and branches by time.
         tags: the snapshots of tags, by name.
         branches: the names of the branches.
         consumers: the next snapshots of consumers, by name.
@@ -124,17 +172,20 @@ class Facts:
     snapshots: int
     sizes: pa.ChunkedArray
     layout: Layout
+    packs_small_files: bool
     buckets: Sequence[Bucket]
+    partitions: Sequence[Partition]
     space: RetainedSize
     expiry: ExpirationResult | None
     orphans: Orphans | None
-    figures: Sequence[Summary.Row]
+    figures: Sequence[Figure]
+    marks: Sequence[Mark]
     tags: Mapping[str, int]
     branches: Sequence[str]
     consumers: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def advice(self) -> list[tuple[str, str]]:
+    def advice(self) -> list[tuple[str, Advice]]:
         """The pieces of advice, each with its metric."""
         return [(f.metric, f.advice) for f in self.figures if f.advice]
 
@@ -154,6 +205,9 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
     earliest = table.snapshots.earliest_id() or 0
     layout = layout_of(table, live, indexes)
     space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
+    tags, branches = table.tags.all(), table.branches.all()
+    marks = [Mark(tag.name, wall_clock(tag.snapshot.time_millis)) for tag in tags]
+    marks += [Mark(branch.name, wall_clock(branch.time_millis), is_branch=True) for branch in branches]
     return Facts(
         name=table.name,
         path=table.path,
@@ -165,13 +219,16 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
         snapshots=sum(i >= earliest for i in table.snapshots.directory.versions()),
         sizes=live["file_size"],
         layout=layout,
+        packs_small_files=not table.schema.has_key and not table.layout.groups_files,
         buckets=buckets_of(table, live),
+        partitions=partitions_of(table, live),
         space=space,
         expiry=_expiry(table, now),
         orphans=orphans,
         figures=figures_of(table, seen, latest, layout, space),
-        tags={tag.name: tag.snapshot.id for tag in table.tags.all()},
-        branches=table.branches.names(),
+        marks=sorted(marks, key=lambda mark: mark.time),
+        tags={tag.name: tag.snapshot.id for tag in tags},
+        branches=[branch.name for branch in branches],
         consumers={name: consumer.next_snapshot for name, consumer in table.consumers.all().items()},
     )
 
@@ -202,6 +259,7 @@ class Commit:
         removed_files: the number of data files that it deleted.
         removed_bytes: their size.
         live_bytes: the size of all live files after it.
+        seconds: the time from its first new data file to the snapshot; None if it is unknown.
     """
 
     id: int
@@ -213,6 +271,7 @@ class Commit:
     removed_files: int
     removed_bytes: int
     live_bytes: int
+    seconds: float | None = None
 
 
 def history_of(table: Table, live_bytes: int) -> list[Commit]:
@@ -231,23 +290,36 @@ def history_of(table: Table, live_bytes: int) -> list[Commit]:
         if change is None:
             break  # it expired concurrently, with all older ones
         time, kind = wall_clock(snapshot.time_millis), snapshot.commit_kind.value
-        added, removed = change
-        commit = Commit(snapshot.id, time, kind, snapshot.total_record_count, *added, *removed, live_bytes)
+        added, removed = (_count(change, of) for of in (FileKind.ADD, FileKind.DELETE))
+        counts = (snapshot.total_record_count, *added, *removed, live_bytes)
+        commit = Commit(snapshot.id, time, kind, *counts, _seconds(change, time))
         found.append(commit)
         live_bytes -= commit.added_bytes - commit.removed_bytes
     return found[::-1]
 
 
-def _change(table: Table, snapshot: Snapshot) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """The number and the size of the data files that a snapshot added, and of those that it deleted."""
+def _change(table: Table, snapshot: Snapshot) -> pa.Table | None:
+    """The data files that a snapshot added and deleted; None if it has expired."""
     try:
         metas = table.manifests.read_list(snapshot.delta_manifest_list)
-        entries = [table.manifests.read(m.file_name).select(["kind", "file_size"]) for m in metas]
+        entries = [table.manifests.read(m.file_name).select(_CHANGE.names) for m in metas]
     except (MissingFileError, CorruptFileError):
         return None
-    return _count(entries, FileKind.ADD), _count(entries, FileKind.DELETE)
+    return pa.concat_tables(entries) if entries else _CHANGE.empty_table()
 
 
-def _count(entries: Sequence[pa.Table], kind: FileKind) -> tuple[int, int]:
-    sizes = [each.filter(pc.equal(each["kind"], int(kind)))["file_size"] for each in entries]
-    return sum(map(len, sizes)), sum(pc.sum(each).as_py() or 0 for each in sizes)
+def _count(change: pa.Table, kind: FileKind) -> tuple[int, int]:
+    sizes = change.filter(pc.equal(change["kind"], int(kind)))["file_size"]
+    return len(sizes), pc.sum(sizes).as_py() or 0
+
+
+def _seconds(change: pa.Table, committed: datetime) -> float | None:
+    """The time from the first new data file to the commit; a file that was only moved to another level is not new."""
+    deleted = change.filter(pc.equal(change["kind"], int(FileKind.DELETE)))["file_name"]
+    new = change.filter(pc.invert(pc.is_in(change["file_name"], value_set=deleted)))
+    first = pc.min(new["creation_time_millis"]).as_py()
+    if first is None:
+        return None
+    seconds = (committed - datetime(1970, 1, 1) - timedelta(milliseconds=first)).total_seconds()
+    # Files that were written long before were moved here, and a clock may have changed to or from summer time.
+    return seconds if 0 <= seconds < _MAX_SECONDS else None

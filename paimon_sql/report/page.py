@@ -8,7 +8,8 @@ from importlib import resources
 import jinja2
 from markupsafe import Markup
 
-from paimon_sql.report.charts import CHARTS, Chart
+from paimon_sql.report.charts import CHARTS
+from paimon_sql.report.charts.base import Chart
 from paimon_sql.report.facts import Facts
 from paimon_sql.report.style import DARK, LIGHT, PRINTED, THEMED, as_png, as_svg, drawing
 from paimon_sql.system_tables.formatting import size_text
@@ -45,7 +46,9 @@ def html_of(facts: Facts) -> str:
 def images_of(facts: Facts) -> dict[str, bytes]:
     """Render the charts as PNG, by name."""
     with drawing(PRINTED):
-        return {c.name: as_png(c.draw(facts, PRINTED, _IMAGE)) for c in CHARTS if c.applies(facts)}
+        return {
+            c.name: as_png(c.draw(facts, PRINTED, _IMAGE)) for c in CHARTS if c.applies(facts) and c.is_drawn(facts)
+        }
 
 
 @cache

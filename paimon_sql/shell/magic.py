@@ -9,18 +9,20 @@ import time
 from collections.abc import Callable
 from html import escape
 from itertools import chain
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, cast
 
 from pyspark.sql import SparkSession
 from rich.console import Console
 
 from paimon_sql.errors import InvalidInputError, PaimonError, SetupError
 from paimon_sql.shell.engine.engine import Engine, Interrupted, Waiting
-from paimon_sql.shell.engine.errors import Problem, describe
+from paimon_sql.shell.engine.errors import describe
+from paimon_sql.shell.engine.problem import Problem
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.engine.result import execute
 from paimon_sql.shell.formats.html import Html
 from paimon_sql.shell.pieces import Piece, split
+from paimon_sql.spark.session.remote import is_session
 
 ROWS = 100
 """The default of ``-n``: the max number of rows to show."""
@@ -90,9 +92,8 @@ class SqlMagic:
             self._show(engine, piece, rows)
 
     def _session(self) -> SparkSession:
-        session = self._shell.user_ns.get("spark")
-        if not isinstance(session, SparkSession):
-            session = SparkSession.getActiveSession()
+        named = self._shell.user_ns.get("spark")
+        session = cast(SparkSession, named) if is_session(named) else SparkSession.getActiveSession()
         if session is None:
             raise SetupError("There is no session yet.", remedy='Run spark = paimon_sql.connect("warehouse") first.')
         return session

@@ -1,8 +1,8 @@
 """Pieces of a text, a file or standard input: statements that end with ``;``, and commands of the shell.
 
-A ``;`` inside a string, a quoted name, a comment, or a script ``BEGIN .. END`` ends no statement. A command of the
-shell (``help``, ``quit``, ``source FILE``, ``.format csv``, ``!ls``) is possible wherever a statement can begin, and
-takes one line.
+A ``;`` inside a string, a quoted name, a comment, a script ``BEGIN .. END`` or a statement set of Flink ends no
+statement. A command of the shell (``help``, ``quit``, ``source FILE``, ``.format csv``, ``!ls``) is possible wherever a
+statement can begin, and takes one line.
 """
 
 from __future__ import annotations
@@ -190,6 +190,7 @@ def _pieces(text: str) -> Iterator[Piece]:
         yield Piece("statement", rest, 1 + text.count("\n", 0, len(text) - len(rest)), len(text), complete=False)
 
 
+_STATEMENT_SETS = [[word, "STATEMENT", "SET", "BEGIN"] for word in ("EXECUTE", "EXPLAIN")]
 _BLOCKS = frozenset({"IF", "WHILE", "FOR", "LOOP", "REPEAT"})
 _BEFORE_STATEMENT = frozenset({";", "THEN", "ELSE", "DO", "LOOP", "REPEAT", "BEGIN", ":"})
 
@@ -203,6 +204,10 @@ def _end_of_statement(tokens: Sequence[Token], first: int) -> int | None:
 
 def _opens_script(tokens: Sequence[Token], first: int) -> bool:
     words = [token.word for token in tokens[first : first + 5]]
+    if words[:2] == ["EXPLAIN", "REWRITE"]:
+        return _opens_script(tokens, first + 2)
+    if words[:4] in _STATEMENT_SETS:
+        return True
     if words[1:2] == [":"]:
         words = words[2:]
     if words[:1] == ["BEGIN"]:

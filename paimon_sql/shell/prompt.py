@@ -20,7 +20,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Always, Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -35,10 +35,11 @@ from paimon_sql.format.options import OPTIONS
 from paimon_sql.procedures import procedures
 from paimon_sql.shell.commands import COMMANDS
 from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.listings import databases_in, functions_of, tables_in
 from paimon_sql.shell.formats import formats
 from paimon_sql.shell.pieces import Source, Token, is_complete, split, tokens_of, unquote_name
 from paimon_sql.shell.runner import ExitShell, Runner
-from paimon_sql.sql.text.names import name_sql, quote_name
+from paimon_sql.sql.text.names import name_sql, quote_path
 from paimon_sql.system_tables import catalog_tables, system_tables
 
 _STYLES = {"string": "class:string", "number": "class:number", "quoted": "class:quoted"}
@@ -70,7 +71,7 @@ def _between(text: str) -> tuple[str, str]:
     return ("" if text.isspace() else "class:comment", text)
 
 
-_STYLE = Style.from_dict(
+STYLE = Style.from_dict(
     {
         "keyword": "ansibrightblue",
         "string": "ansigreen",
@@ -80,6 +81,7 @@ _STYLE = Style.from_dict(
         "rprompt": "ansibrightblack",
     }
 )
+"""How the prompt shows the classes of `fragments`."""
 
 
 class Prompt:
@@ -136,7 +138,7 @@ class Prompt:
 
     def _session(self) -> PromptSession[str]:
         engine = self._runner.engine
-        return PromptSession(
+        session: PromptSession[str] = PromptSession(
             history=_history(),
             lexer=SqlLexer(),
             completer=SqlCompleter(self._names),
@@ -147,9 +149,12 @@ class Prompt:
             multiline=Condition(lambda: not is_complete(get_app().current_buffer.text)),
             prompt_continuation=lambda width, line, wrapped: " " * (width - 3) + "-> ",
             rprompt=lambda: "" if engine.session.done() else "starting Spark …",
-            style=_STYLE,
+            style=STYLE,
             enable_open_in_editor=True,
         )
+        # A new line begins without the indentation of the last one: pasted lines bring their own.
+        session.app.paste_mode = Always()
+        return session
 
     def _message(self) -> StyleAndTextTuples:
         if (place := self._names.current_database()) is not None:
@@ -193,7 +198,9 @@ _BEFORE_TABLE = frozenset(
     {"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "DESCRIBE", "DESC", "OVERWRITE", "USING", "VIEW", "EXISTS"}
 )
 _BEFORE_DATABASE = frozenset({"USE", "DATABASE", "SCHEMA", "NAMESPACE", "IN"})
-_OPTION_LISTS = frozenset({"TBLPROPERTIES", "OPTIONS", "UNSET"})
+_OPTION_LISTS = frozenset({"TBLPROPERTIES", "OPTIONS", "WITH", "SET", "RESET"})
+"""Words before a bracket with options."""
+_HINT = "/*+"
 _SYS = "sys"
 
 
@@ -216,6 +223,10 @@ class SqlCompleter(Completer):
             return
         if line.startswith("."):
             yield from _of_command(line)
+            return
+        query, hint, inside = statement.rpartition(_HINT)
+        if hint and "*/" not in inside and not tokens_of(query)[1]:
+            yield from self._of_hint(inside)
             return
         tokens, is_open = tokens_of(statement)
         if statement[tokens[-1].end if tokens else 0 :].strip():
@@ -258,11 +269,19 @@ class SqlCompleter(Completer):
         before = [token.word for token in tokens[:-1]]
         if before[-2:] == ["TABLE", "=>"]:
             yield from _matching(written, self._names.tables())
-        elif before[-1:] in (["("], [","]) and not _OPTION_LISTS.isdisjoint(before):
+        elif before[-1:] in (["("], [","]) and _before_bracket(before) in _OPTION_LISTS:
             for key, option in sorted(OPTIONS.items()):
                 if written in key:
                     default = f" = {option.default_text}" if option.default_text else ""
                     yield Completion(key, -len(written), display_meta=f"{option.kind}{default}")
+
+    def _of_hint(self, inside: str) -> Iterator[Completion]:
+        """Complete inside a hint: OPTIONS and its keys."""
+        tokens, is_open = tokens_of(inside)
+        if is_open and tokens and tokens[-1].kind == "string":
+            yield from self._of_string(tokens)
+        elif len(tokens) < 2:
+            yield from _matching(tokens[0].text if tokens else "", ["OPTIONS('"])
 
     def _in_path(self, parts: Sequence[str], *, tables: bool) -> Iterator[str]:
         """The names below a path of catalog and database."""
@@ -282,6 +301,16 @@ class SqlCompleter(Completer):
         named = dict(_tables_of([*tokens, *tokens_of(rest)[0]]))
         table = named.get(parts[0].lower()) if len(parts) == 1 else parts
         yield from self._names.columns(*(table or parts))
+
+
+def _before_bracket(before: Sequence[str]) -> str:
+    """The word before the bracket that is open at the end of some words, or before its EXISTS; empty without one."""
+    depth = 0
+    for i in range(len(before) - 1, 0, -1):
+        depth += (before[i] == "(") - (before[i] == ")")
+        if depth > 0:
+            return before[i - 3] if before[i - 2 : i] == ["IF", "EXISTS"] and i > 2 else before[i - 1]
+    return ""
 
 
 def _tables_of(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -372,21 +401,20 @@ class Names:
 
     def databases(self, catalog: str | None = None) -> list[str]:
         """The databases of a catalog, or of the current one."""
-        where = f" IN {quote_name(catalog)}" if catalog else ""
-        return self._ask(("databases", catalog or ""), lambda session: _column(session, f"SHOW DATABASES{where}", 0))
+        parts = (catalog,) if catalog else ()
+        return self._ask(("databases", catalog or ""), lambda session: databases_in(session, parts))
 
     def tables(self, *database: str) -> list[str]:
         """The tables and views of a database, given as ``db`` or ``catalog, db``, or of the current one."""
-        where = f" IN {_dotted(database)}" if database else ""
-        return self._ask(("tables", *database), lambda session: _column(session, f"SHOW TABLES{where}", 1))
+        return self._ask(("tables", *database), lambda session: tables_in(session, database))
 
     def columns(self, *table: str) -> list[str]:
         """The columns of a table."""
-        return self._ask(("columns", *table), lambda session: session.table(_dotted(table)).columns)
+        return self._ask(("columns", *table), lambda session: session.table(quote_path(table)).columns)
 
     def functions(self) -> list[str]:
         """The functions of Spark and the current database whose names are identifiers."""
-        return list(filter(str.isidentifier, self._ask(_FUNCTIONS, lambda s: _column(s, "SHOW FUNCTIONS", 0))))
+        return list(filter(str.isidentifier, self._ask(_FUNCTIONS, functions_of)))
 
     def _ask(self, key: tuple[str, ...], question: Callable[[SparkSession], list[str]]) -> list[str]:
         cached_at, answer = self._known.get(key) or (0.0, [])
@@ -402,14 +430,6 @@ class Names:
             answer = []
         self._known.put(key, (time.monotonic(), answer))
         return answer
-
-
-def _column(session: SparkSession, statement: str, index: int) -> list[str]:
-    return [str(row[index]) for row in session.sql(statement).collect()]
-
-
-def _dotted(parts: tuple[str, ...]) -> str:
-    return ".".join(map(quote_name, parts))
 
 
 _KEYWORDS = """

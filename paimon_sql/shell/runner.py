@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console
 
 from paimon_sql.shell.engine.engine import Engine, Interrupted
-from paimon_sql.shell.engine.errors import Problem, describe
+from paimon_sql.shell.engine.errors import describe
+from paimon_sql.shell.engine.listings import similar_name
+from paimon_sql.shell.engine.problem import Problem
 from paimon_sql.shell.engine.progress import ProgressLine
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.engine.result import Result, execute
 from paimon_sql.shell.formats import Format, formats
 from paimon_sql.shell.pieces import Piece
+
+_SUGGESTION_SECONDS = 5.0
 
 
 @dataclass
@@ -93,8 +98,18 @@ class Runner:
         """Report and count an error."""
         statement, line = (piece.text, piece.line) if piece else ("", 1)
         self.failures += 1
-        self.last_problem = describe(error, statement)
+        self.last_problem = self._with_suggestion(describe(error, statement))
         self.report.problem(self.last_problem, statement, origin=origin, line=line)
+
+    def _with_suggestion(self, problem: Problem) -> Problem:
+        """The problem with the existing name that is most similar to a missing one, if Spark answers soon."""
+        missing = problem.missing
+        if missing is None or problem.remedy is not None:
+            return problem
+        with suppress(Exception):  # the error itself must be reported
+            suggested = self.engine.submit(lambda session: similar_name(session, missing)).result(_SUGGESTION_SECONDS)
+            return replace(problem, remedy=suggested)
+        return problem
 
     def start_engine(self) -> bool:
         """Wait until Spark has started; returns whether it did, and reports an error."""

@@ -26,7 +26,7 @@ from paimon_sql.spark.java.connector import StringMap
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.storage.branches.management import moved_to_branch
+from paimon_sql.storage.branches.selection import moved_to_branch
 from paimon_sql.storage.merge.lookup_levels import check_merging
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table

@@ -49,6 +49,9 @@ class RewriteContext:
         query_columns: the names of a query's columns in lower case; empty if it has an error.
         has_function: whether a Paimon catalog has a function of that full name.
         blob_column: for catalog, table and blob column, the table's name ``db.t`` and the column's field id.
+        has_table: whether a Paimon catalog has a table of that full name.
+        refuses_unstored: whether CREATE TABLE refuses watermarks and columns that are not stored, instead of leaving
+            them out.
     """
 
     current_catalog: str
@@ -65,6 +68,8 @@ class RewriteContext:
     query_columns: Callable[[str], tuple[str, ...]] = lambda _: ()
     has_function: Callable[[TableName], bool] = lambda _: False
     blob_column: Callable[[str, str, str], tuple[str, int]] = no_blobs
+    has_table: Callable[[TableName], bool] = lambda _: False
+    refuses_unstored: Callable[[], bool] = lambda: False
 
     def full_name(self, parts: tuple[str, ...]) -> TableName:
         """Resolve a table name, as Spark does."""
@@ -105,11 +110,13 @@ class Reading:
         source: the statement's text.
         context: the session.
         edits: the edits of Paimon tables inside.
+        warnings: what the user must know about the rewriting; copies share the list.
     """
 
     source: str
     context: RewriteContext
     edits: Sequence[Edit] = field(default=())
+    warnings: list[str] = field(default_factory=list)
 
     def with_edits(self, edits: Sequence[Edit]) -> Reading:
         """A copy with further edits."""

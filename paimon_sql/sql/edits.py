@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, option_lists, span
 from paimon_sql.sql.dialect.relations import INCREMENTAL
-from paimon_sql.sql.text.names import parts_in, quote_name, string_sql
+from paimon_sql.sql.text.names import parts_in, quote_name, quote_path, string_sql
 
 
 class Edit(NamedTuple):
@@ -77,7 +77,7 @@ def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
     options = [text[slice(*span(option))] for each in hints for option in each.expressions]
     if isinstance(table.this, Incremental):
         options.insert(0, incremental_option(table.this))
-        name = ".".join(map(quote_name, parts_in(table.this.expressions[0].name) or ()))
+        name = quote_path(parts_in(table.this.expressions[0].name) or ())
         yield Edit(*span(table.this), f"{name} WITH ({', '.join(options)})")
         yield from (Edit(*span(each), "") for each in hints)
         return

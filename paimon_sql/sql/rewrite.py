@@ -25,7 +25,7 @@ from paimon_sql.sql.text.names import string_sql
 
 __all__ = ["RewriteContext", "Rewritten", "may_need_rewrite", "read", "rewrite"]
 
-_BEGINNINGS = frozenset(READERS) | {"DELETE", "UPDATE", "MERGE", "EXPLAIN", "BEGIN"}
+_BEGINNINGS = frozenset(READERS) | {"DELETE", "UPDATE", "MERGE", "EXPLAIN", "EXECUTE", "BEGIN"}
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
 _ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(|\bwith\s+schema\s+evolution\b", re.IGNORECASE)
 """Clauses after INSERT that the dialect handles."""
@@ -49,12 +49,14 @@ class Rewritten:
             errors inside expressions, with their positions, before anything runs.
         has_parameters: whether a carried statement holds ``?`` or ``:name``. The caller must put their values into the
             original text and rewrite that, since Spark cannot bind inside a carried expression.
+        warnings: what the user must know about the rewriting, one sentence each.
     """
 
     sql: str
     statements: tuple[Statement, ...] = ()
     spark_sql: str | None = None
     has_parameters: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def rewrite(text: str, context: RewriteContext) -> Rewritten:
@@ -104,6 +106,7 @@ def _explained(rewritten: Rewritten) -> str:
     rows = [("executed by paimon-sql", repr(statement)) for statement in rewritten.statements]
     if not rows or rewritten.spark_sql is not None:
         rows.insert(0, ("parsed by Spark", rewritten.sql if not rows else rewritten.spark_sql or ""))
+    rows += [("warning", warning) for warning in rewritten.warnings]
     values = ", ".join(f"({string_sql(who)}, {string_sql(what)})" for who, what in rows)
     return f"SELECT * FROM VALUES {values} AS rewritten(step, statement)"
 
@@ -127,6 +130,9 @@ class _Draft:
     def add(self, tree: exp.Expr) -> None:
         """Add a statement, or those of a script."""
         if isinstance(tree, Script):
+            removed = [Edit(start, end, "") for start, end in tree.meta["removed"]]
+            self.edits += removed
+            self.plain += removed
             for each in tree.expressions:
                 self.add(each)
             return
@@ -163,6 +169,7 @@ class _Draft:
             tuple(self.carried),
             apply(self.text, self.plain) if knows_all else None,
             self.has_parameters,
+            tuple(self.reading.warnings),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 
 from sqlglot import Dialect, exp
@@ -14,6 +15,8 @@ from paimon_sql.sql.dialect.nodes import Explain, Travel, Verbatim
 from paimon_sql.sql.dialect.session_dialect import PaimonDialect
 from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
 from paimon_sql.sql.rewrite import rewrite
+
+_LOG = logging.getLogger("paimon_sql")
 
 
 class _Everywhere(RewriteContext):
@@ -30,10 +33,14 @@ _EVERYWHERE = _Everywhere("paimon", "default", frozenset(["paimon"]), other_cata
 def as_spark(text: str) -> str:
     """Translate a statement to Spark's SQL; unchanged if it is Spark's already, or only this package executes it.
 
+    What has no counterpart, such as a watermark, is left out and logged as a warning.
+
     Raises:
         SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     rewritten = rewrite(text, _EVERYWHERE)
+    for warning in rewritten.warnings:
+        _LOG.warning("%s", warning)
     return text if rewritten.statements else rewritten.sql
 
 

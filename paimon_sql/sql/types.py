@@ -49,6 +49,45 @@ def _spark_field(field: t.DataField) -> str:
     return f"{quote_name(field.name)}: {spark_type(field.type)}{nullability}{comment}"
 
 
+def declared_type(data_type: t.DataType) -> str:
+    """The type as CREATE TABLE of Paimon's tables reads it exactly, with USING and without, and without NOT NULL.
+
+    A type that Spark cannot declare has at least one spelling that Spark does not know.
+    """
+    return spark_type(data_type) if is_exact(data_type) else _exact(data_type)
+
+
+def _exact(data_type: t.DataType) -> str:
+    if isinstance(data_type, t.TimeType) or (
+        isinstance(data_type, t.TimestampType) and data_type.precision >= _SPARK_PRECISION
+    ):
+        return f"{data_type.as_nullable().sql()} WITHOUT TIME ZONE"  # without these words it may be a type of Spark
+    if isinstance(data_type, t.LocalZonedTimestampType):
+        return f"TIMESTAMP_LTZ({data_type.precision})"
+    if isinstance(data_type, t.ArrayType):
+        return f"ARRAY<{_inner(data_type.element)}>"
+    if isinstance(data_type, t.VectorType):
+        return f"VECTOR<{_inner(data_type.element)}, {data_type.length}>"
+    if isinstance(data_type, t.MultisetType):
+        return f"MULTISET<{_inner(data_type.element)}>"
+    if isinstance(data_type, t.MapType):
+        # Spark's map keys are never null.
+        nullable_key = " NULL" if data_type.key.nullable else ""
+        return f"MAP<{_inner(data_type.key)}{nullable_key}, {_inner(data_type.value)}>"
+    if isinstance(data_type, t.RowType):
+        return f"STRUCT<{', '.join(map(_exact_field, data_type.fields))}>"
+    return data_type.as_nullable().sql()
+
+
+def _inner(data_type: t.DataType) -> str:
+    return _exact(data_type) + ("" if data_type.nullable else " NOT NULL")
+
+
+def _exact_field(field: t.DataField) -> str:
+    comment = f" COMMENT {string_sql(field.description)}" if field.description else ""
+    return f"{quote_name(field.name)}: {_inner(field.type)}{comment}"
+
+
 def is_exact(data_type: t.DataType) -> bool:
     """Whether the Spark type determines this type, apart from its own nullability."""
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):

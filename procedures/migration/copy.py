@@ -12,7 +12,7 @@ from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidIn
 from paimon_sql.procedures.base import Context, Done, DryRun, Long, Procedure, Timed, detail, optional, required
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import NOTHING_DONE
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.copy.copy import CopyPlan, check_target, copy_files, plan_copy, schemas_of_copy
 from paimon_sql.storage.table.table import Table
 

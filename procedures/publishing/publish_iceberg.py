@@ -5,7 +5,8 @@ from __future__ import annotations
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_STORAGE
 from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Record, column
-from paimon_sql.storage.iceberg import is_published, metadata_folder, publish
+from paimon_sql.storage.iceberg import is_published, metadata_folder
+from paimon_sql.storage.iceberg.publish import publish
 
 
 class PublishIceberg(Procedure):

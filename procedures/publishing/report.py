@@ -57,7 +57,7 @@ class Report(Procedure):
             charts=data.count(b'<div class="wide">'),
             bytes=len(data),
             images=str(directory) if directory else None,
-            advice="\n".join(advice for _, advice in facts.advice) or None,
+            advice="\n".join(advice.text for _, advice in facts.advice) or None,
             note="dry run, nothing was written" if arguments.dry_run else None,
         )
 

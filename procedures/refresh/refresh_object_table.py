@@ -6,7 +6,8 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.procedures.base import Context, Long, OfTable, Procedure, Timed, column, detail
 from paimon_sql.storage.file_io import file_io_of
-from paimon_sql.storage.object_tables import object_location, refresh
+from paimon_sql.storage.object_tables.definition import object_location
+from paimon_sql.storage.object_tables.refresh import refresh
 
 
 class RefreshObjectTable(Procedure):

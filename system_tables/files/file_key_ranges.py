@@ -8,7 +8,7 @@ from paimon_sql.format.schema.records import Long, column
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.files.files import DataFile, Files
+from paimon_sql.system_tables.files.files import DataFile, Files, estimated_files
 
 
 class FileKeyRanges(SystemTable):
@@ -18,6 +18,9 @@ class FileKeyRanges(SystemTable):
 
     class Row(DataFile):
         first_row_id: Long | None = column("row id of the first row, with row tracking")
+
+    def estimated_rows(self, table: Table) -> int:
+        return estimated_files(table)
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         return Files().selected(table, [f.name for f in self.columns], predicate)

@@ -22,7 +22,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.process import share
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import count_of_files, live_files, manifests_of
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.data_file_paths import data_file_paths
@@ -86,6 +86,9 @@ class Files(SystemTable):
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         return self.selected(table, [f.name for f in self.columns], predicate)
 
+    def estimated_rows(self, table: Table) -> int:
+        return estimated_files(table)
+
     def selected(self, table: Table, names: Sequence[str], predicate: Predicate | None = None) -> pa.Table:
         seen, entries, state = _seen(table)
         if predicate is not None:
@@ -136,6 +139,12 @@ def files_seen(table: Table) -> tuple[Table, pa.Table]:
     """The table as of the version to read, and the entries of its data files."""
     seen, entries, _ = _seen(table)
     return seen, entries
+
+
+def estimated_files(table: Table) -> int:
+    """The approximate number of data files of the version to read, by the lists of its manifests."""
+    snapshot = version_to_read(table).snapshot
+    return 0 if snapshot is None else count_of_files(manifests_of(table, snapshot))
 
 
 def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:

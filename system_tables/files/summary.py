@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +18,7 @@ from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import advice
+from paimon_sql.system_tables.advice import Advice
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import size_text, wall_clock
 
@@ -57,12 +59,31 @@ class Summary(SystemTable):
         space = None
         if _needs_space(predicate):
             space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
-        return self.of_records(figures_of(table, seen, latest, layout, space))
+        figures = figures_of(table, seen, latest, layout, space)
+        rows = (self.Row(f.metric, f.value, f.number, f.advice.text if f.advice else None) for f in figures)
+        return self.of_records(rows)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A metric of a table: a row of ``$summary``.
+
+    Attributes:
+        metric: its name.
+        value: the value as text; None if unknown.
+        number: the value as a number.
+        advice: what to do about it; None if nothing is needed.
+    """
+
+    metric: str
+    value: str | None
+    number: float | None
+    advice: Advice | None = None
 
 
 def figures_of(
     table: Table, seen: SnapshotView, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
-) -> list[Summary.Row]:
+) -> list[Figure]:
     """Compute the rows of ``$summary`` from their inputs.
 
     Args:
@@ -85,10 +106,10 @@ def _needs_space(predicate: Predicate | None) -> bool:
     return bool(pc.any(condition.evaluate({"metric": pa.array(_SPACE, pa.string())})).as_py())
 
 
-def _content(table: Table, layout: Layout) -> Iterator[Summary.Row]:
+def _content(table: Table, layout: Layout) -> Iterator[Figure]:
     yield _count("records", layout.records)
     if layout.hidden is None:
-        yield Summary.Row("deleted_records", None, None)
+        yield Figure("deleted_records", None, None)
     else:
         yield _count("deleted_records", layout.hidden, advice.deleted_records(table, layout))
     yield _count("partitions", layout.partitions)
@@ -96,7 +117,7 @@ def _content(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     yield _count("files", layout.files)
 
 
-def _shape(table: Table, layout: Layout) -> Iterator[Summary.Row]:
+def _shape(table: Table, layout: Layout) -> Iterator[Figure]:
     if layout.files:
         yield _size("mean_file_size", layout.bytes / layout.files)
     yield _count("small_files", layout.small, advice.small_files(table, layout))
@@ -104,15 +125,15 @@ def _shape(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     if not table.schema.has_key:
         return
     levels = ", ".join(f"L{level}: {files}" for level, files in layout.levels.items())
-    yield Summary.Row("levels", levels, len(layout.levels), advice.unread_files(table, layout))
+    yield Figure("levels", levels, len(layout.levels), advice.unread_files(table, layout))
     mean = layout.runs / layout.buckets if layout.buckets else 0
-    yield Summary.Row("mean_sorted_runs", f"{mean:.1f}", mean)
+    yield Figure("mean_sorted_runs", f"{mean:.1f}", mean)
     yield _count("max_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
     if layout.postponed_files:
         yield _count("postponed_files", layout.postponed_files, advice.postponed_files(table))
 
 
-def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Iterator[Summary.Row]:
+def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Iterator[Figure]:
     earliest, ids = table.snapshots.earliest_id() or 0, table.snapshots.directory.versions()
     yield _count("snapshots", sum(i >= earliest for i in ids), advice.snapshots(table, seen))
     if latest is not None:
@@ -125,7 +146,7 @@ def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Itera
     yield _count("manifests", len(manifests), advice.manifests(table, manifests))
 
 
-def _space(table: Table, space: RetainedSize) -> Iterator[Summary.Row]:
+def _space(table: Table, space: RetainedSize) -> Iterator[Figure]:
     yield _size("live_size", space.live)
     yield _size("older_snapshots_size", space.older, advice.older_snapshots(table, space), space.all_snapshots)
     yield _size("tags_size", space.tags, advice.tags(table, space), space.all_tags)
@@ -135,14 +156,14 @@ def _space(table: Table, space: RetainedSize) -> Iterator[Summary.Row]:
     yield _size("total_size", space.total, None, space.all_snapshots and space.all_tags)
 
 
-def _count(metric: str, number: int, advised: str | None = None) -> Summary.Row:
-    return Summary.Row(metric, f"{number:,}", number, advised)
+def _count(metric: str, number: int, advised: Advice | None = None) -> Figure:
+    return Figure(metric, f"{number:,}", number, advised)
 
 
-def _size(metric: str, size: float, advised: str | None = None, is_all: bool = True) -> Summary.Row:
-    return Summary.Row(metric, size_text(size) if is_all else f"at least {size_text(size)}", size, advised)
+def _size(metric: str, size: float, advised: Advice | None = None, is_all: bool = True) -> Figure:
+    return Figure(metric, size_text(size) if is_all else f"at least {size_text(size)}", size, advised)
 
 
-def _moment(metric: str, snapshot: Snapshot) -> Summary.Row:
+def _moment(metric: str, snapshot: Snapshot) -> Figure:
     when = wall_clock(snapshot.time_millis).isoformat(" ", "seconds")
-    return Summary.Row(metric, f"{snapshot.id}, of {when}", snapshot.id)
+    return Figure(metric, f"{snapshot.id}, of {when}", snapshot.id)

@@ -1,4 +1,4 @@
-"""``sys.metrics``: metrics of scans and commits of this process."""
+"""``sys.metrics``: metrics of scans, commits and compactions of this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Metrics(RecordTable[View], CatalogTable):
         database_name: str = column("the table's database")
         table_name: str = column("the table")
         branch: str = column("its branch")
-        metric_group: str = column("scan or commit")
+        metric_group: str = column("scan, commit, failed_commit or compaction")
         metric: str = column("what was measured")
         last: float = column("the latest value")
         mean: float = column("the mean of all values")

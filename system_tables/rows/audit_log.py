@@ -18,7 +18,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import RowsTask, ScannedTable
 
 ROW_KIND = DataField(-1, "rowkind", string_type(False), "row kind: +I, -U, +U or -D")
-KINDS = pa.array(["+I", "-U", "+U", "-D"])
+KINDS = ("+I", "-U", "+U", "-D")
 
 
 class AuditLog(ScannedTable):
@@ -60,5 +60,5 @@ class AuditTask:
         """The rows."""
         for batch in self.task.batches():
             kinds = batch.column(VALUE_KIND.name).to_numpy()
-            with_kinds = batch.append_column(ROW_KIND.name, KINDS.take(pa.array(kinds.astype(np.int32))))
+            with_kinds = batch.append_column(ROW_KIND.name, pa.array(KINDS).take(pa.array(kinds.astype(np.int32))))
             yield with_kinds.select(list(self.names))

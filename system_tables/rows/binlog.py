@@ -67,7 +67,7 @@ class PackTask:
         columns = []
         for name in self.names:
             if name == ROW_KIND.name:
-                columns.append(KINDS.take(pa.array(kinds.astype(np.int32))).take(last))
+                columns.append(pa.array(KINDS).take(pa.array(kinds.astype(np.int32))).take(last))
             elif name in self.plain:
                 columns.append(rows.column(name).take(last))
             else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from bench import limits, metadata, sizes
+from bench import limits, metadata, overview, sizes
 from bench.dataset import COLUMNS, Dataset, column_list, one_row
 from bench.engines import OURS
 from bench.generate import dataset
@@ -76,3 +77,15 @@ def test_limits_are_measured_on_the_input(tmp_path: Path) -> None:
     scratch.mkdir()
     found = limits.measure(sorted(made.orders.glob("*.parquet")), scratch)
     assert all(limit(found) > 0 for limit in limits.LIMITS.values())
+
+
+def test_the_chart_of_the_first_page_names_the_works_and_engines_of_a_run(tmp_path: Path) -> None:
+    results = Results(Settings(rows=1000, data=tmp_path, scratch=tmp_path))
+    for engine, took in (("parquet", 1.0), ("paimon", 0.5)):
+        results.versions[Contestant(engine, OURS)] = f"{engine} 1.0"
+        results.add(Contestant(engine, OURS), Measured("scan", 0, took, None, None, None))
+    results.write(tmp_path / "results.json")
+    overview.draw(json.loads((tmp_path / "results.json").read_text()), tmp_path / "chart.svg")
+    chart = (tmp_path / "chart.svg").read_text()
+    assert "append: full scan" in chart and "paimon 1.0" in chart and "1,000 rows" in chart
+    assert "parquet 1.0" not in chart and "DELETE" not in chart

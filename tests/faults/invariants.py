@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.compact.compaction import plan_table
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.orphans.candidates import Search

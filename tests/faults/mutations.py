@@ -446,6 +446,12 @@ mutation(
     {"commit.checks.conflicts.index_entries": _always([]), "operations.operations.compact_changes": _without_marks},
 )
 
+mutation(
+    "a commit that a rollback took away is repeated whatever has become of its files",
+    "found by this model",
+    {"commit.transaction.require_files_of": _always(None)},
+)
+
 _PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")
 _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (_PLAIN, ("stream epoch", "expire")): ("epochs of expired snapshots are forgotten",),
@@ -468,6 +474,9 @@ _FOCUSED: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {
     (_PLAIN, ("roll back",)): (
         "snapshots are told by their numbers alone",
         "a rollback looks for later snapshots once",
+    ),
+    (_PLAIN, ("roll back", "expire", "tag", "overwrite")): (
+        "a commit that a rollback took away is repeated whatever has become of its files",
     ),
     (_PLAIN, ("roll back", "expire")): (
         "a rollback does not hold its snapshot",

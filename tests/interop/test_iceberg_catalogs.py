@@ -19,7 +19,7 @@ from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, NoSuc
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.iceberg import publish
+from paimon_sql.storage.iceberg.publish import publish
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn

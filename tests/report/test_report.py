@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import replace
+from datetime import datetime, timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,9 +19,11 @@ from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import call
 from paimon_sql.procedures.base import Context
-from paimon_sql.report import charts, facts
+from paimon_sql.report import charts, facts, style
+from paimon_sql.report.charts.base import duration_text, time_axis
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.report.page import html_of, images_of
+from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.retention.policy import Retention
@@ -30,15 +35,18 @@ ALL_CHARTS = {chart.name for chart in charts.CHARTS}
 
 @pytest.fixture
 def keyed(tmp_path: Path) -> Table:
-    """A table with a key: six snapshots, a tag, a compaction among them."""
+    """A table with a key and partitions: six snapshots, a tag, a compaction among them."""
     table = make_table(
-        tmp_path / "t", {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "4"}, primary_keys=("id",)
+        tmp_path / "t",
+        {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "4"},
+        primary_keys=("id", "p"),
+        partition_keys=("p",),
     )
     for number in range(4):
-        insert(table, *((i, str(number), None) for i in range(50)))
+        insert(table, *((i, str(number), "a") for i in range(50)))
     create_tag(table, "kept")
     compact(table)
-    insert(table, (1, "a", None))
+    insert(table, (1, "a", "b"))
     return table
 
 
@@ -82,6 +90,105 @@ def test_expiry_is_told_as_it_comes_out(keyed: Table) -> None:
     assert done.snapshots == facts.expiry.snapshots
     assert done.files == facts.expiry.files
     assert facts_of(keyed).snapshots == 4
+
+
+def test_a_table_that_needs_nothing_says_so_without_a_contradiction(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", {"compaction.min.file-num": "5"})
+    for i in range(3):
+        insert(table, (i, "a", None))
+    page = html_of(facts_of(table))
+    assert "Nothing to do" in page and "<ul>" not in page
+    assert "3 of 3 files are smaller than 179.2 MiB; this is well, as no bucket has 5 of them" in page
+    assert "Nothing to expire: " in page and '<section id="expiry">' in page
+    assert '<div class="wide">' not in page.partition('<section id="expiry">')[2]
+    assert "expiry" not in images_of(facts_of(table))
+    for i in range(2):
+        insert(table, (i, "a", None))
+    page = html_of(facts_of(table))
+    assert "Nothing to do" not in page and "this is well" not in page
+    assert "5 of 5 files are smaller than 179.2 MiB." in page
+
+
+def test_a_keyed_table_says_that_small_files_are_no_matter(keyed: Table) -> None:
+    assert "Compaction merges the sorted runs of this table, whatever the sizes of its files." in html_of(
+        facts_of(keyed)
+    )
+
+
+def test_advice_comes_with_its_statement_to_copy(keyed: Table) -> None:
+    found = re.findall(r'<code class="call"[^>]*>(.*?)</code>', html_of(facts_of(keyed)))
+    assert [unescape(call) for call in found] == ["CALL sys.expire_snapshots(table => 't');"]
+    create_branch(keyed, "b", tag="kept")
+    branch = replace(keyed, branch="b")
+    for number in range(5):
+        insert(branch, (number, "a", "a"))
+    assert "CALL sys.expire_snapshots(table => 't$branch_b')" in [a.statement for _, a in facts_of(branch).advice]
+
+
+def test_partitions_are_told_by_size_with_their_skew(keyed: Table) -> None:
+    found = facts_of(keyed)
+    assert [(p.label, p.files) for p in found.partitions] == [("p=a", 1), ("p=b", 1)]
+    assert sum(p.bytes for p in found.partitions) == found.layout.bytes
+    page = html_of(found)
+    assert "The largest of 2 partitions has" in page and "times the median" in page
+
+
+def test_one_of_a_kind_is_no_plural(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", primary_keys=("id",))
+    insert(table, (1, "a", None))
+    assert ">1 run<" in html_of(facts_of(table))
+
+
+def test_commits_are_told_by_their_number_and_duration(keyed: Table) -> None:
+    found = facts_of(keyed)
+    assert [c.seconds is not None and 0 <= c.seconds < 60 for c in found.commits] == [True] * len(found.commits)
+    page = html_of(found)
+    assert "A commit every" in page and "the longest took" in page and "per 1 s" in page
+
+
+def test_a_file_that_is_only_moved_does_not_make_a_commit_long(keyed: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "_MAX_SECONDS", 0.0)
+    found = facts_of(keyed)
+    assert {c.seconds for c in found.commits} == {None}
+    assert 'id="commit_duration"' not in html_of(found)
+
+
+def test_tags_and_branches_are_marked_at_their_times(keyed: Table) -> None:
+    create_branch(keyed, "trial")
+    found = facts_of(keyed)
+    assert [(mark.name, mark.is_branch) for mark in found.marks] == [("kept", False), ("trial", True)]
+    assert found.marks[0].time == found.commits[3].time
+    page = html_of(found)
+    assert ">kept" in page and "branch trial" in page
+    old = replace(found, commits=found.commits[4:])
+    assert "1 tag or branch is older." in html_of(old)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "tick", "below"),
+    [
+        (0, r"\d\d:\d\d:\d\d", "2024-05-03"),
+        (40, r"\d\d:\d\d:\d\d", "2024-05-03"),
+        (3 * 3600, r"\d\d:\d\d", "2024-05-03"),
+        (20 * 3600, r"\d\d:\d\d", "2024-05-03 to 2024-05-04"),
+        (30 * 3600, r"\d\d-\d\d \d\d:\d\d", "2024"),
+        (40 * 86_400, r"\d\d-\d\d", "2024"),
+        (900 * 86_400, r"\d{4}-\d\d", ""),
+    ],
+)
+def test_an_axis_of_times_can_be_read_by_itself(seconds: int, tick: str, below: str) -> None:
+    figure, ax = style.axes(6, 3)
+    first = datetime(2024, 5, 3, 10, 5)
+    time_axis(ax, [first, first + timedelta(seconds=seconds)], 6)
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert len(labels) >= 2 and len(set(labels)) == len(labels)
+    assert all(re.fullmatch(tick, label) for label in labels)
+    assert ax.get_xlabel() == below
+
+
+def test_durations_are_told_with_a_unit() -> None:
+    assert [duration_text(s) for s in (0.04, 1.5, 720, 10_800, 172_800)] == ["40 ms", "1.5 s", "12 min", "3 h", "2 d"]
 
 
 def test_a_page_holds_every_chart_for_both_widths_and_loads_nothing(keyed: Table) -> None:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import re
-import shutil
-import subprocess
-import threading
 from collections.abc import Iterator
-from html import unescape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from paimon_sql.report.charts import CHARTS
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.report.page import html_of
+from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.maintenance.tags.management import create_tag
+from tests.browser import PageServer, needs_browser, serving
 from tests.storage.small_tables import compact, insert, make_table
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
+pytestmark = needs_browser
 WIDTHS = (340, 1280)
 DARK, LIGHT = 0, 1
 PROBE = """<body><script>
@@ -56,60 +50,39 @@ Promise.all(frames).then(all => {
       fill: frame.contentWindow.getComputedStyle(shown[0].querySelector('text')).fill,
     });
   }
-  document.body.dataset.found = JSON.stringify(found);
+  fetch('/', {method: 'POST', body: JSON.stringify(found)});
 });
 </script></body>"""
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the report of a table is served, and the page that looks at it."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
+    """Serves the report of a table, and the page that looks at it."""
     folder = tmp_path_factory.mktemp("pages")
-    table = make_table(folder / "t", primary_keys=("id",), partition_keys=("p",))
+    kept = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "4"}
+    table = make_table(folder / "t", kept, primary_keys=("id",), partition_keys=("p",))
     for number in range(5):
         insert(table, *((i, str(number), f"a rather long partition's value {i % 12}") for i in range(60)))
-    create_tag(table, "kept")
+    create_tag(table, "kept with a name that is rather long")
+    create_branch(table, "trial")
     compact(table)
     insert(table, (1, "x", "漢字 & <b>"))
     (folder / "report.html").write_text(html_of(facts_of(table, Orphans(2, 4096))))
     (folder / "probe.html").write_text(PROBE.replace("WIDTHS", str(list(WIDTHS))))
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(folder) as served:
+        yield served
 
 
-def seen(address: str, theme: int, profile: Path) -> list[dict[str, Any]]:
+def seen(server: PageServer, theme: int, profile: Path) -> list[dict[str, Any]]:
     """What a browser of that theme finds on the page, for each of the widths."""
-    assert BROWSER is not None
-    command = [
-        BROWSER,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        f"--user-data-dir={profile}",
-        f"--blink-settings=preferredColorScheme={theme}",
-        "--virtual-time-budget=20000",
-        "--dump-dom",
-        f"{address}/probe.html",
-    ]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    found = re.search(r'data-found="([^"]*)"', done.stdout)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    answer: list[dict[str, Any]] = json.loads(unescape(found[1]))
-    return answer
+    colours = f"--blink-settings=preferredColorScheme={theme}"
+    return cast("list[dict[str, Any]]", server.found_by("probe.html", profile, colours))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_a_report_can_be_read_on_every_screen(address: str, theme: int, tmp_path: Path) -> None:
-    for width, page in zip(WIDTHS, seen(address, theme, tmp_path), strict=True):
+def test_a_report_can_be_read_on_every_screen(server: PageServer, theme: int, tmp_path: Path) -> None:
+    for width, page in zip(WIDTHS, seen(server, theme, tmp_path), strict=True):
         assert page["overflow"] == 0
         assert page["charts"] == len(CHARTS)
         assert page["widest"] <= width

@@ -13,7 +13,8 @@ from paimon_sql.shell import runner as runner_module
 from paimon_sql.shell.commands import run_command
 from paimon_sql.shell.engine.engine import Engine
 from paimon_sql.shell.engine.report import Report
-from paimon_sql.shell.engine.result import Column, Result, Row
+from paimon_sql.shell.engine.result import Result
+from paimon_sql.shell.engine.rows import Column, Row
 from paimon_sql.shell.runner import Runner, Settings
 
 

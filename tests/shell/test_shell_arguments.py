@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from paimon_sql.errors import SetupError
-from paimon_sql.shell import main as main_module
+from paimon_sql.shell.app import app
+from paimon_sql.shell.console import exit_status
 from paimon_sql.shell.engine.engine import Interrupted
 from paimon_sql.shell.pieces import split
 from paimon_sql.shell.setup import Setup
@@ -41,7 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, shells: Shells) -> Callable[..., tuple[
             return SimpleNamespace()
 
         monkeypatch.setattr(Setup, "start", started)
-        result = CliRunner().invoke(main_module.app, list(arguments), input=stdin)
+        result = CliRunner().invoke(app, list(arguments), input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result.exit_code, result.stdout, result.stderr, shell, setups[0] if setups else None
@@ -138,5 +139,5 @@ def test_a_reader_that_has_gone_ends_it_quietly(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(shell.out, "write", lambda _: (_ for _ in ()).throw(BrokenPipeError()))
     monkeypatch.setattr(os, "dup2", lambda *_: None)
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(fileno=lambda: 1))
-    status = main_module._exit_status(lambda: shell.runner.run(split("q")), shell.runner.fail)
+    status = exit_status(lambda: shell.runner.run(split("q")), shell.runner.fail)
     assert (status, shell.err.getvalue()) == (141, "")

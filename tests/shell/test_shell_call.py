@@ -16,8 +16,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import procedures
-from paimon_sql.shell.call import parse_call
-from paimon_sql.shell.main import app
+from paimon_sql.shell.app import app
+from paimon_sql.shell.subcommands.call import parse_call
 from tests.storage.small_tables import COLUMNS, insert
 
 Run = Callable[..., Any]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from paimon_sql.shell.engine.result import Column, Row, visible
+from paimon_sql.shell.engine.rows import Column, Row, visible
 from paimon_sql.shell.formats import formats
 
 COLUMNS = (Column("k", "int"), Column("名前", "string"), Column("note", "string"))

@@ -71,6 +71,19 @@ def completed(text: str) -> list[str]:
         ("CALL sys.compact(ta", "CALL sys.compact(table => "),
         ("CALL sys.compact(table => 'or", "CALL sys.compact(table => 'orders"),
         ("CREATE TABLE t (k INT) TBLPROPERTIES ('merge-eng", "CREATE TABLE t (k INT) TBLPROPERTIES ('merge-engine"),
+        ("CREATE TABLE t (k INT) WITH ('buck", "CREATE TABLE t (k INT) WITH ('bucket-key"),
+        (
+            "CREATE TABLE t (k INT) WITH ('bucket' = '1', 'merge-e",
+            "CREATE TABLE t (k INT) WITH ('bucket' = '1', 'merge-engine",
+        ),
+        ("SELECT * FROM t /*+ OPTIONS('scan.snap", "SELECT * FROM t /*+ OPTIONS('scan.snapshot-id"),
+        ("SELECT * FROM t /*+ OPTIONS('a'='b', 'scan.snap", "SELECT * FROM t /*+ OPTIONS('a'='b', 'scan.snapshot-id"),
+        ("SELECT * FROM t /*+ opt", "SELECT * FROM t /*+ OPTIONS('"),
+        ("ALTER TABLE t SET ('snapshot.num", "ALTER TABLE t SET ('snapshot.num-retained.max"),
+        (
+            "ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('file.f",
+            "ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('file.format",
+        ),
         (".fo", ".format"),
         (".format ve", ".format vertical"),
     ],
@@ -79,7 +92,17 @@ def test_what_may_stand_there_is_completed(text: str, whole: str) -> None:
     assert whole in completed(text)
 
 
-@pytest.mark.parametrize("text", ["SELECT 'sel", "SELECT a -- sel", "SELECT /* sel", "-- sel"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT '/*+ OPTIONS(''buck",
+        "WITH a AS (SELECT 1) SELECT * FROM a WHERE b IN ('buck",
+        "SELECT 'sel",
+        "SELECT a -- sel",
+        "SELECT /* sel",
+        "-- sel",
+    ],
+)
 def test_nothing_is_completed_in_strings_and_comments(text: str) -> None:
     assert completed(text) == []
 
@@ -122,6 +145,13 @@ def test_a_statement_may_take_several_lines(keyboard: PipeInput, shells: Shells)
     Prompt(shell.runner, [], None).run()
     assert shell.statements == ["SELECT ';'\n, 2"]
     assert shell.out.getvalue() == "c\nx\n"
+
+
+def test_lines_that_are_pasted_keep_their_own_indentation(keyboard: PipeInput, shells: Shells) -> None:
+    shell = shells({})
+    keyboard.send_text("SELECT 1,\r  2,\r    3,\r4;\rquit\r")
+    Prompt(shell.runner, [], None).run()
+    assert shell.statements == ["SELECT 1,\n  2,\n    3,\n4"]
 
 
 def test_an_error_ends_the_statement_and_not_the_shell(keyboard: PipeInput, shells: Shells) -> None:

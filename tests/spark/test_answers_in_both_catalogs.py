@@ -162,4 +162,4 @@ def test_save_as_table_gives_new_tables_their_options(session: SparkSession, sql
     assert sql("SELECT * FROM made") == [(1, "x")]
     text = definition(sql, "made")
     assert "PARTITIONED BY (p)" in text and "merge-schema" not in text
-    assert "'bucket' = '2'" in text and "'primary-key' = 'a,p'" in text
+    assert "'bucket' = '2'" in text and "PRIMARY KEY (a, p) NOT ENFORCED" in text

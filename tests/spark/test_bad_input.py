@@ -74,7 +74,7 @@ def table(sql: Sql) -> str:
         ("SELECT * FROM nosuchcatalog.db.t", "`nosuchcatalog`.`db`.`t` cannot be found"),
         ("INSERT INTO nosuch VALUES (1)", "`nosuch` cannot be found"),
         ("USE nosuchdb", "`nosuchdb` cannot be found"),
-        ("SELECT * FROM t$nosuch", "`t$nosuch` cannot be found"),
+        ("SELECT * FROM t$nosuch", "There is no system table"),
         ("SELECT * FROM `t$branch_nosuch`", "`t$branch_nosuch` cannot be found"),
         ("SELECT * FROM t VERSION AS OF 99", "99 does not exist: retained are 1"),
         ("SELECT * FROM t VERSION AS OF 'nosuch'", "'nosuch' does not exist"),

@@ -16,6 +16,7 @@ from paimon_sql.spark.row_level import run
 from paimon_sql.spark.write import job
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.format_tables import partitions
+from paimon_sql.storage.statements import retries
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 _SMALL = "'source.split.target-size' = '1 b', 'source.split.open-file-cost' = '0 b'"
@@ -277,7 +278,7 @@ def test_a_change_of_columns_is_tried_as_often_as_the_session_says(sql: Sql, mon
 
     monkeypatch.setattr(run, "change_columns", fail)
     waited: list[float] = []
-    monkeypatch.setattr(run, "time", SimpleNamespace(sleep=waited.append))
+    monkeypatch.setattr(retries, "time", SimpleNamespace(sleep=waited.append))
     most = "write.data-evolution.update-conflict-retry.max-attempts"
     wait = "write.data-evolution.update-conflict-retry.wait-ms"
     for settings, attempts in (({}, 8), ({most: "3", wait: "250"}, 3), ({wait: "5"}, 20)):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql.spark
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN
 
 pytestmark = pytest.mark.smoke
 
@@ -43,3 +48,17 @@ def test_a_proxy_has_all_methods_of_its_interfaces(proxy: type[Proxy], spark: Sp
             if not is_static and "$" not in name and name not in _OBJECT and not hasattr(proxy, name):
                 missing.add(f"{interface}.{name}")
     assert not missing, f"{proxy.__name__} lacks {sorted(missing)}"
+
+
+def test_threads_that_need_a_class_at_once_compile_it_once(spark: SparkSession) -> None:
+    jvm, name = Jvm(spark.sparkContext), f"paimon.Raced{uuid.uuid4().hex}"
+    together = threading.Barrier(8)
+
+    def compiled(number: int) -> str:
+        together.wait()
+        return str(
+            jvm.compiled_class(name, [f"public int answer() {{ return {number}; }}"], beside=LOGICAL_PLAN).getName()
+        )
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(compiled, range(8))) == {name}

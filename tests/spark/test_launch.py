@@ -12,7 +12,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 
 from paimon_sql.errors import SetupError
-from paimon_sql.spark.session import connect
+from paimon_sql.spark.session import embedded
 
 USUAL = b"""WARNING: Using incubator modules: jdk.incubator.vector
 Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties
@@ -27,8 +27,8 @@ def jvm(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Starts a JVM that is a function: it is given the descriptor of its standard error."""
 
     def start(body: Callable[[int], Any]) -> Any:
-        monkeypatch.setattr(connect, "launch_gateway", lambda _, how: body(how["stderr"]))
-        return connect.launch_jvm(SparkConf(loadDefaults=False))
+        monkeypatch.setattr(embedded, "launch_gateway", lambda _, how: body(how["stderr"]))
+        return embedded.launch_jvm(SparkConf(loadDefaults=False))
 
     return start
 

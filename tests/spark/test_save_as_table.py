@@ -77,7 +77,7 @@ def test_a_table_may_be_overwritten_by_what_is_read_of_it(spark: SparkSession, s
     sql("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
     spark.sql("SELECT a + 10 AS a, b FROM t").write.format("paimon").mode("overwrite").saveAsTable("t")
     assert sorted(sql("SELECT * FROM t")) == [(11, "x"), (12, "y")]
-    assert "'primary-key' = 'a'" in definition(sql, "t")
+    assert "PRIMARY KEY (a) NOT ENFORCED" in definition(sql, "t")
 
 
 def test_a_branch_is_overwritten_by_its_name(sql: Sql, rows: Rows) -> None:
@@ -101,9 +101,8 @@ def test_a_new_table_gets_the_options_of_its_writer(sql: Sql, rows: Rows, mode: 
     assert sql("SELECT * FROM t") == [(1, "x", "p")]
     text = definition(sql, "t")
     assert "PARTITIONED BY (p)" in text
-    assert text.endswith(
-        "TBLPROPERTIES ( 'bucket' = '2', 'fields.b.stats-mode' = 'none', 'file.format' = 'avro', 'primary-key' = 'a,p')"
-    )
+    assert "PRIMARY KEY (a, p) NOT ENFORCED" in text
+    assert text.endswith("TBLPROPERTIES ( 'bucket' = '2', 'fields.b.stats-mode' = 'none', 'file.format' = 'avro')")
     assert {str(path)[-5:] for (path,) in sql("SELECT file_path FROM t$files")} == {".avro"}
 
 
@@ -129,10 +128,11 @@ def test_a_table_that_is_there_is_not_asked_for_what_makes_tables(sql: Sql, rows
 def test_the_second_writer_takes_properties_and_options(sql: Sql, rows: Rows) -> None:
     writer = rows("(1, 'x')", "a, b").writeTo("t").using("paimon").tableProperty("primary-key", "a")
     writer.option("bucket", "3").option("file.format", "avro").create()
-    assert definition(sql, "t").endswith("( 'bucket' = '3', 'file.format' = 'avro', 'primary-key' = 'a')")
+    key = "PRIMARY KEY (a) NOT ENFORCED) USING paimon TBLPROPERTIES"
+    assert definition(sql, "t").endswith(f"{key} ( 'bucket' = '3', 'file.format' = 'avro')")
     # Whoever replaces a table asks for another definition.
     rows("(2, 'y')", "a, b").writeTo("t").tableProperty("primary-key", "a").option("bucket", "4").createOrReplace()
-    assert definition(sql, "t").endswith("( 'bucket' = '4', 'primary-key' = 'a')")
+    assert definition(sql, "t").endswith(f"{key} ( 'bucket' = '4')")
     rows("(3, 'z')", "a, b").writeTo("t").replace()
     assert definition(sql, "t").endswith("(a INT, b STRING) USING paimon".replace("(a", "( a"))
     assert sql("SELECT * FROM t") == [(3, "z")]
@@ -142,7 +142,7 @@ def test_a_statement_replaces_the_definition(sql: Sql) -> None:
     sql("CREATE TABLE t (a INT) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '1')")
     sql("CREATE OR REPLACE TABLE t AS SELECT 'x' AS other")
     assert sql("SELECT * FROM t") == [("x",)]
-    assert "primary-key" not in definition(sql, "t")
+    assert "PRIMARY KEY" not in definition(sql, "t")
 
 
 def test_folders_of_plain_files_are_overwritten(sql: Sql, rows: Rows) -> None:

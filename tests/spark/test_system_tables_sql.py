@@ -11,8 +11,9 @@ from pyspark.sql import Row, SparkSession
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion import rows as crossing
 from paimon_sql.spark.java.catalyst import InternalRow
-from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.scan.proxies import local
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.scan.proxies import local, spread
+from paimon_sql.spark.tables import system_table
 from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql
 
@@ -23,9 +24,9 @@ def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
     seen: list[pa.Table] = []
     convert = crossing.internal_rows
 
-    def noting(session: JvmSession, table: pa.Table, fields: Sequence[DataField]) -> Sequence[InternalRow]:
+    def noting(jvm: Jvm, table: pa.Table, fields: Sequence[DataField]) -> Sequence[InternalRow]:
         seen.append(table)
-        return convert(session, table, fields)
+        return convert(jvm, table, fields)
 
     monkeypatch.setattr(local, "internal_rows", noting)
     yield seen
@@ -82,6 +83,29 @@ def test_rows_cross_in_pieces_of_any_size(
         spark.conf.unset("spark.sql.execution.arrow.localRelationThreshold")
 
 
+@pytest.mark.parametrize("name", ["files", "file_key_ranges"])
+def test_very_many_rows_reach_spark_by_tasks(
+    spark: SparkSession, sql: Sql, many: str, crossed: list[pa.Table], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    sql("CREATE TABLE none (id INT)")
+    queries = [
+        f"SELECT * FROM `many${name}`",
+        f"SELECT file_path, bucket FROM `many${name}` WHERE partition = '{{d1}}'",
+        f"SELECT count(*) FROM `many${name}`",
+        f"SELECT * FROM `none${name}`",
+    ]
+    expected = [sorted(spark.sql(query).collect()) for query in queries]
+    crossed.clear()
+    monkeypatch.setattr(system_table, "_MAX_LOCAL_ROWS", 0)
+    monkeypatch.setattr(spread, "_SLICE_ROWS", 2)
+    assert [sorted(spark.sql(query).collect()) for query in queries] == expected
+    assert not [t for t in crossed if t.num_columns]
+    crossed.clear()
+    monkeypatch.setattr(system_table, "_MAX_LOCAL_ROWS", 5)
+    assert len(spark.sql(f"SELECT * FROM `many${name}` LIMIT 4").collect()) == 4
+    assert len(crossed) == 1
+
+
 def test_a_snapshot_whose_number_is_used_again_is_read_again(spark: SparkSession, many: str) -> None:
     query = "SELECT snapshot_id, commit_identifier, base_manifest_list FROM `many$snapshots` ORDER BY snapshot_id"
     before = spark.sql(query).collect()
@@ -136,3 +160,10 @@ def test_metrics_are_rows(spark: SparkSession, many: str) -> None:
     assert metrics["tableFilesAdded"] == (1, 6, 6)
     assert metrics["committedSnapshotId"][0] == 6
     assert metrics["scanResultedTableFiles"][0] == 2
+
+
+def test_a_misspelt_system_table_has_a_suggestion(sql: Sql) -> None:
+    sql("CREATE TABLE misspelt (id INT)")
+    with pytest.raises(Exception, match=r"no system table .*misspelt\$snapshts\. Did you mean misspelt\$snapshots\?"):
+        sql("SELECT * FROM `misspelt$snapshts`")
+    sql("DROP TABLE IF EXISTS `misspelt$snapshts`")

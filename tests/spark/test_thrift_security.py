@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 import paimon_sql
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
+from paimon_sql.sqlalchemy import driver
 from tests.packages import available, fetched
 
 DIRECTORY = "com.unboundid:unboundid-ldapsdk:7.0.3"
@@ -65,6 +66,14 @@ def keys(tmp_path: Path) -> Path:
     return keys
 
 
+def python_connection(server: ThriftServer, user: str, password: str, keys: Path) -> driver.Connection:
+    """A connection of the dialect's driver, which trusts the server's certificate alone."""
+    certificate = keys.with_suffix(".pem")
+    exported = ["keytool", "-exportcert", "-rfc", "-keystore", str(keys), "-storepass", "changeit", "-alias", "server"]
+    subprocess.run([*exported, "-file", str(certificate)], check=True, capture_output=True)
+    return driver.connect(server.host, server.port, username=user, password=password, tls=True, tls_ca=str(certificate))
+
+
 def test_only_who_the_directory_knows_may_connect_and_nobody_listens(
     spark: SparkSession, tmp_path: Path, directory: str, keys: Path
 ) -> None:
@@ -96,6 +105,11 @@ def test_only_who_the_directory_knows_may_connect_and_nobody_listens(
         for user, password in (("ada", "guess"), ("ada", ""), ("eve", "secret"), ("*", "secret")):
             with pytest.raises(Py4JJavaError, match="Peer indicated failure: Error validating the login"):
                 connect(trusted, user, password)
+            if password:
+                with pytest.raises(driver.LostConnectionError, match="Error validating the login"):
+                    python_connection(server, user, password, keys)
+        with closing(python_connection(server, "ada", "secret", keys)) as connection:
+            assert [row[2] for row in connection.call("GetTables", schemaName="%", tableName="%")] == ["orders"]
         with pytest.raises(Py4JJavaError, match="Could not open client transport"):
             connect(server.url, "ada", "secret")
     finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import logging
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyhive import hive
@@ -28,11 +31,14 @@ from paimon_sql.procedures.base import Context
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.spark.statement_log import LOG
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
 from paimon_sql.storage.execution.task_executor import running
 
 pytestmark = pytest.mark.smoke
 
+FINISHED = 2
+"""The state of a statement of Hive's protocol from which on it has ended."""
 ANY_PORT = {HOST: "127.0.0.1", PORT: "0"}
 Row = tuple[Any, ...]
 Ask = Callable[..., list[Row]]
@@ -326,10 +332,87 @@ def test_a_failing_statement_is_one_message_and_leaves_the_others_alone(
     assert run(cursor, "SELECT count(*) FROM orders") == [(1,)]
 
 
+WRONG = "SELECT nosuch FROM orders"
+
+
+def test_an_error_has_no_stack_trace_for_any_client(connection: Any, cursor: hive.Cursor) -> None:
+    # JDBC runs statements in the background and asks for their state, PyHive waits for them.
+    with pytest.raises(Py4JJavaError) as raised:
+        query(connection, WRONG)
+    said = raised.value.java_exception
+    assert str(said.getMessage()).startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function")
+    assert str(said.getMessage()).endswith("line 1 pos 7") and said.getSQLState() == "42703"
+    for is_async in (False, True):
+        with pytest.raises(OperationalError) as failed:
+            cursor.execute(WRONG, async_=is_async)
+            while cursor.poll().operationState < FINISHED:
+                pass
+            raise OperationalError(cursor.poll())
+        assert "[UNRESOLVED_COLUMN" in str(failed.value)
+        assert ".scala" not in str(failed.value) and "Project" not in str(failed.value)
+
+
+def test_an_error_of_a_task_is_said_as_it_was_raised(cursor: hive.Cursor) -> None:
+    for wrong, said in (
+        ("SELECT raise_error('no luck') FROM orders", "no luck"),
+        ("SELECT 1 / (id - 1) FROM orders", r"\[DIVIDE_BY_ZERO\]"),
+        ("SELEC 1", r"\[PARSE_SYNTAX_ERROR\]"),
+        ("INSERT INTO orders VALUES (NULL, DATE'2024-01-01', 'a', 1, NULL, NULL)", "id"),
+    ):
+        with pytest.raises(OperationalError, match=said) as failed:
+            run(cursor, wrong)
+        assert "at org.apache" not in str(failed.value)
+
+
+def test_beeline_prints_the_message_alone(server: ThriftServer) -> None:
+    jars = Path(pyspark.__file__).with_name("jars") / "*"
+    command = ["java", "-cp", str(jars), "org.apache.hive.beeline.BeeLine", "-u", server.url, "-n", "me", "-e", WRONG]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line for line in done.stderr.splitlines() if line.startswith(("Error", "\tat", "Caused"))]
+    assert len(lines) == 1 and lines[0].startswith("Error: [UNRESOLVED_COLUMN") and "state=42703" in lines[0]
+
+
+def test_each_statement_is_logged_with_its_end(
+    server: ThriftServer, bridge: Bridge, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, LOG.name)
+    with closing(hive.connect(server.host, server.port, username="ada")) as made:
+        cursor = made.cursor()
+        run(cursor, "SELECT id FROM orders UNION ALL SELECT 2")
+        run(cursor, "SET c.secret=hunter")
+        with pytest.raises(OperationalError):
+            run(cursor, WRONG)
+        cursor.execute(ENDLESS, async_=True)
+        cursor.cancel()
+    wait_until(lambda: len(caplog.records) == 5)
+    first, *found = (record.__dict__["fields"] for record in caplog.records)
+    assert first["sql"] == "USE `default`"  # by PyHive itself
+    assert [(f["state"], f.get("rows")) for f in found] == [
+        ("finished", 2), ("finished", 1), ("failed", None), ("canceled", None),
+    ]  # fmt: skip
+    assert {f["user"] for f in found} == {"ada"} and {f["client"] for f in found} == {"127.0.0.1"}
+    assert len({f["session"] for f in found}) == 1 and len({f["statement"] for f in found}) == 4
+    assert "hunter" not in caplog.text and found[2]["error"].startswith("[UNRESOLVED_COLUMN")
+
+
+def test_a_closing_connection_logs_no_error_of_its_own(
+    server: ThriftServer, bridge: Bridge, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with jdbc(bridge.jvm, server.url) as connection:
+        assert query(connection, "SELECT count(*) FROM orders") == [(1,)]
+    with closing(hive.connect(server.host, server.port)) as made:
+        run(made.cursor(), "SELECT 1")
+    time.sleep(0.5)
+    assert capfd.readouterr().err == ""
+
+
+ENDLESS = "SELECT count(*) FROM orders CROSS JOIN range(0, 1000000000000, 1, 1) AS r WHERE r.id + orders.id < 0"
+
+
 @pytest.mark.parametrize(
     "endless",
     [
-        "SELECT count(*) FROM orders CROSS JOIN range(0, 1000000000000, 1, 1) AS r WHERE r.id + orders.id < 0",
+        ENDLESS,
         "INSERT INTO endless SELECT id FROM range(0, 1000000000000, 1, 1)",
     ],
     ids=["read", "write"],
@@ -443,29 +526,6 @@ def test_a_bi_tool_explores(cursor: hive.Cursor) -> None:
     assert [row[1] for row in cursor.fetchall()] == ["Åsa"]
     cursor.execute("SELECT count(*) FROM orders WHERE buyer = %(who)s", {"who": "x' OR '1'='1"})
     assert cursor.fetchall() == [(0,)]
-
-
-def test_dbt_builds_its_models(cursor: hive.Cursor) -> None:
-    run(cursor, "create schema if not exists built")
-    try:
-        run(cursor, "create or replace table built.facts using paimon as select 1 as id, 'a' as name")
-        if HAS_VIEWS:
-            run(cursor, "create or replace view built.seen as select * from built.facts")
-        run(cursor, "create or replace temporary view facts__dbt_tmp as select 2 as id, 'b' as name")
-        run(cursor, "insert into table built.facts select id, name from facts__dbt_tmp")
-        run(
-            cursor,
-            "merge into built.facts as DBT_INTERNAL_DEST using facts__dbt_tmp as DBT_INTERNAL_SOURCE"
-            " on DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id when matched then update set *"
-            " when not matched then insert *",
-        )
-        found = run(cursor, "show table extended in built like '*'")
-        assert "facts" in [row[1] for row in found]
-        assert "Provider" in [row[0] for row in run(cursor, "describe extended built.facts")]
-        assert run(cursor, "select * from built.facts order by id") == [(1, "a"), (2, "b")]
-        assert ("built",) in run(cursor, "show databases")
-    finally:
-        run(cursor, "drop schema if exists built cascade")
 
 
 def test_other_transports_and_options_are_hives_own(session: SparkSession, bridge: Bridge) -> None:

@@ -35,7 +35,7 @@ def test_a_view_is_read_listed_and_told(people: Sql) -> None:
     assert people("SELECT a.n FROM v AS a JOIN t ON a.k = t.id WHERE t.id > 1") == [("bob",)]
     assert [row[1:] for row in people("SHOW VIEWS")] == [("v", False)]
     assert people("SHOW VIEWS LIKE 'x*'") == []
-    assert [row[1] for row in people("SHOW TABLES")] == ["t"]
+    assert [row[1] for row in people("SHOW TABLES")] == ["t", "v"]
     assert people("DESCRIBE v") == [("k", "int", "the key"), ("n", "string", None)]
     told = {str(row[0]): row[1] for row in people("DESCRIBE EXTENDED v")}
     assert (told["Type"], told["Comment"], told["View Text"]) == ("VIEW", "all of them", "SELECT id, name FROM t")
@@ -45,6 +45,39 @@ def test_a_view_is_read_listed_and_told(people: Sql) -> None:
         made = str(people(statement)[0][0])
         assert "k COMMENT 'the key'" in made
         assert made.rstrip().endswith("AS SELECT id, name FROM t")
+
+
+def test_views_are_listed_among_tables(people: Sql, spark: SparkSession) -> None:
+    database = people("SELECT current_database()")[0][0]
+    people("CREATE VIEW seen (k, n COMMENT 'the name') COMMENT 'all' TBLPROPERTIES ('a' = 'b') AS SELECT * FROM t")
+    people("CREATE VIEW a_view AS SELECT 1 AS x")
+    everything = [(database, "a_view", False), (database, "seen", False), (database, "t", False)]
+    assert people("SHOW TABLES") == everything
+    assert people(f"SHOW TABLES IN paimon.{database}") == everything
+    assert people("SHOW TABLES LIKE 's*|t'") == everything[1:]
+    assert people("SHOW TABLES LIKE 'x*'") == []
+    described = {row[1]: str(row[3]) for row in people("SHOW TABLE EXTENDED LIKE '*'")}
+    assert list(described) == ["a_view", "seen", "t"]
+    assert "Type: MANAGED" in described["t"]
+    for line in ("Type: VIEW", "Comment: all", "View Text: SELECT * FROM t", "Table Properties: [a=b]"):
+        assert f"\n{line}\n" in described["seen"]
+    assert " |-- k: integer (nullable = true)\n" in described["seen"]
+    assert [row[1] for row in people("SHOW TABLE EXTENDED LIKE 't'")] == ["t"]
+    kinds = {table.name: table.tableType for table in spark.catalog.listTables(database)}
+    assert kinds == {"a_view": "VIEW", "seen": "VIEW", "t": "MANAGED"}
+    assert [table.name for table in spark.catalog.listTables(database, "s*")] == ["seen"]
+    assert [row[1] for row in people("SHOW VIEWS")] == ["a_view", "seen"]
+    with pytest.raises(Exception, match="nowhere"):
+        people("SHOW TABLES IN nowhere")
+
+
+def test_temporary_views_are_listed_behind_the_views_of_the_catalog(people: Sql) -> None:
+    people("CREATE VIEW zz AS SELECT 1 AS x")
+    people("CREATE OR REPLACE TEMPORARY VIEW passing AS SELECT 1 AS x")
+    assert [(row[1], row[2]) for row in people("SHOW TABLE EXTENDED LIKE '*'")] == [
+        *(("t", False), ("zz", False), ("passing", True)),
+    ]  # fmt: skip
+    people("DROP VIEW passing")
 
 
 def test_a_shown_view_can_be_made_again(people: Sql) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.text.secrets import SecretStore, without_secrets
+from paimon_sql.sql.text.secrets import SecretStore, without_any_secrets, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,21 @@ def test_secrets_of_a_statement_are_not_shown(text: str) -> None:
 def test_a_text_without_secrets_is_shown_as_it_is() -> None:
     text = "SELECT token, 'secret' AS x FROM t WHERE password = name AND a = 'b'"
     assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("SET fs.s3a.secret.key=hun,ter", "SET fs.s3a.*********(redacted)"),
+        ("SET `c.token` = hunter", "SET `c.*********(redacted)"),
+        ("'jdbc:x://h/d?user=me&password=hunter&ssl=1'", "'jdbc:x://h/d?user=me&*********(redacted)&ssl=1'"),
+        ("CALL p(password => hunter)", "CALL p(*********(redacted)"),
+        ("WITH ('secret-key' = 'hunter', 'a' = 'b')", "WITH ('*********(redacted), 'a' = 'b')"),
+        ("SELECT token, x FROM t", "SELECT token, x FROM t"),
+    ],
+)
+def test_a_log_shows_no_values_without_quotes_either(text: str, shown: str) -> None:
+    assert without_any_secrets(text) == shown
 
 
 def test_long_values_are_hidden_as_a_whole() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,16 @@ from hypothesis import strategies as st
 from paimon_sql.format.schema import types as p
 from paimon_sql.sql.dialect.column_definitions import ExactType
 from paimon_sql.sql.dialect.session_dialect import walk
-from paimon_sql.sql.types import TYPE_PROPERTY, is_exact, read_type_text, spark_type, take_types, type_text
+from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from paimon_sql.sql.types import (
+    TYPE_PROPERTY,
+    declared_type,
+    is_exact,
+    read_type_text,
+    spark_type,
+    take_types,
+    type_text,
+)
 
 
 def read(text: str, *, like_spark: bool = False) -> p.DataType:
@@ -143,6 +154,20 @@ def data_types() -> st.SearchStrategy[p.DataType]:
 @given(data_types())
 def test_the_exact_type_comes_back_from_its_text(data_type: p.DataType) -> None:
     assert read_type_text(type_text(data_type)) == data_type
+
+
+@given(data_types(), st.sampled_from(["", " USING paimon", " TBLPROPERTIES ('k' = 'v')", " WITH ('k' = 'v')"]))
+def test_a_declared_type_is_read_exactly_in_every_style(data_type: p.DataType, clause: str) -> None:
+    clause = clause if is_exact(data_type) or clause != "" else " USING paimon"
+    text = f"CREATE TABLE t (c {declared_type(data_type)}){clause}"
+    context = RewriteContext("paimon", "db", frozenset({"paimon"}))
+    rewritten = rewrite(text, context).sql
+    given = re.search(r"'paimon-sql\.type\.c' = '((?:[^'\\]|\\.)*)'", rewritten, re.DOTALL)
+    if given is None:
+        assert is_exact(data_type)
+    else:
+        exact = read_type_text(re.sub(r"\\(.)", r"\1", given[1], flags=re.DOTALL))
+        assert exact.as_nullable().sql() == data_type.as_nullable().sql()
 
 
 def test_the_catalog_takes_the_types_out_of_the_properties() -> None:

@@ -16,10 +16,10 @@ def failure(text: str, context: RewriteContext) -> SqlSyntaxError:
 
 
 def test_the_error_tells_line_and_column_and_underlines_the_place(context: RewriteContext) -> None:
-    error = failure("CREATE TABLE t (\n  a INT,\n\tb INT METADATA FROM 'x'\n) WITH ('k' = 'v')", context)
+    error = failure("CREATE TABLE t (\n  a INT,\n\tb INT PRIMARY KEY ENFORCED\n) WITH ('k' = 'v')", context)
     assert (error.line, error.column) == (3, 8)
-    assert error.highlight() == "\tb INT METADATA FROM 'x'\n\t      ^^^^^^^^"
-    assert "METADATA" in str(error) and "(line 3, column 8)" in str(error)
+    assert error.highlight() == "\tb INT PRIMARY KEY ENFORCED\n\t      ^^^^^^^^^^^^^^^^^^^^"
+    assert "ENFORCED" in str(error) and "(line 3, column 8)" in str(error)
     assert isinstance(error, PaimonError) and isinstance(error, ValueError)
 
 
@@ -69,9 +69,22 @@ def test_a_place_over_several_lines_is_underlined_in_its_first() -> None:
         ("CREATE TABLE t (`a,b` INT PRIMARY KEY NOT ENFORCED)", "comma", None),
         ("CREATE TABLE t (a INT PRIMARY KEY) WITH ('primary-key' = 'a')", "specified twice", "'primary-key' = 'a'"),
         ("CREATE TABLE t (a INT) PARTITIONED BY (a) WITH ('partition' = 'a')", "specified twice", "'partition' = 'a'"),
-        ("CREATE TABLE t (a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL '1' SECOND)", "WATERMARK", "WATERMARK FOR"),
-        ("CREATE TABLE t (a INT, b AS a + 1) WITH ('k' = 'v')", "Computed", "AS"),
-        ("CREATE TABLE t (a INT METADATA VIRTUAL)", "METADATA", "METADATA"),
+        ("CREATE TABLE t (a TIMESTAMP(3), WATERMARK FOR a)", "needs a column and an expression", "WATERMARK FOR a"),
+        ("CREATE TABLE t (a INT, b AS) WITH ('k' = 'v')", "needs an expression", "AS"),
+        ("CREATE TABLE t (a INT, b AS a + 1, PRIMARY KEY (B) NOT ENFORCED)", "not stored", "b AS a + 1"),
+        ("CREATE TABLE t (a INT, b INT METADATA) PARTITIONED BY (`b`)", "not stored", "b INT METADATA"),
+        ("CREATE TABLE t (a INT, b AS 1) WITH ('partition' = 'b')", "not stored", "b AS 1"),
+        ("CREATE TABLE t (a INT METADATA VIRTUAL)", "needs a column that is stored", "a INT METADATA VIRTUAL"),
+        ("CREATE TEMPORARY TABLE t (a INT) WITH ('k' = 'v')", "no temporary tables", "TEMPORARY"),
+        ("CREATE TEMP TABLE t AS SELECT 1 AS a", "no temporary tables", "TEMP"),
+        ("ALTER TABLE t ADD (b AS a + 1)", "Computed columns cannot be added", "AS a + 1"),
+        ("ALTER TABLE t ADD b INT METADATA", "METADATA columns cannot be added", "METADATA"),
+        # statement sets
+        ("EXECUTE STATEMENT SET BEGIN SELECT 1; END", "consists of INSERT", "SELECT"),
+        ("EXECUTE STATEMENT SET BEGIN END", "consists of INSERT", "END"),
+        ("EXECUTE STATEMENT SET BEGIN INSERT INTO t VALUES (1)", "consists of INSERT", None),
+        ("BEGIN STATEMENT SET; INSERT INTO t VALUES (1); DROP TABLE t; END", "consists of INSERT", "DROP"),
+        ("EXPLAIN STATEMENT SET BEGIN INSERT INTO t VALUES (1); END", "EXPLAIN takes one statement", "STATEMENT"),
         ("CREATE TABLE t (a DECIMAL(50, 2)) WITH ('k' = 'v')", "between 1 and 38", "DECIMAL(50, 2)"),
         ("CREATE TABLE t (a TIMESTAMP(10)) WITH ('k' = 'v')", "between 0 and 9", "TIMESTAMP(10)"),
         ("CREATE TABLE t (a TIME WITH TIME ZONE) WITH ()", "WITH TIME ZONE is not supp", "TIME WITH TIME ZONE"),

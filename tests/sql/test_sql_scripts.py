@@ -40,6 +40,22 @@ def test_everything_else_in_a_script_stays(context: RewriteContext) -> None:
     assert rewritten.spark_sql == "BEGIN -- start\n  SELECT * FROM `t$ro`; DELETE FROM t WHERE a = ';'; /* end */\nEND"
 
 
+@pytest.mark.parametrize(
+    "words", ["EXECUTE STATEMENT SET BEGIN", "BEGIN STATEMENT SET;", "execute /* a */ statement set begin"]
+)
+def test_a_statement_set_is_a_script(words: str, context: RewriteContext) -> None:
+    inserts = "INSERT INTO {} VALUES (';'); INSERT OVERWRITE u SELECT CASE WHEN a THEN 1 END FROM {};"
+    written = inserts.format("t$branch_b", "t /*+ OPTIONS('k' = 'v') */")
+    read = inserts.format("`t$branch_b`", "t WITH ('k' = 'v')")
+    begin = "begin" if "begin" in words else "BEGIN"
+    assert rewrite(f"{words} {written} END;", context).sql == f"{begin} {read} END;"
+
+
+def test_other_statements_that_begin_like_a_set_stay(context: RewriteContext) -> None:
+    for text in ("EXECUTE IMMEDIATE 'SELECT 1'", "BEGIN SELECT 1; END", "EXECUTE STATEMENT x"):
+        assert rewrite(text, context).sql == text
+
+
 @pytest.mark.parametrize("mode", ["", "EXTENDED ", "FORMATTED ", "CODEGEN ", "COST "])
 def test_explain_of_a_change_is_a_call_that_explains(mode: str, context: RewriteContext) -> None:
     rewritten = rewrite(f"EXPLAIN {mode}DELETE FROM t", context)

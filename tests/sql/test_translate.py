@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from paimon_sql.shell.main import app
+from paimon_sql.shell.app import app
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.rewrite import rewrite
 from paimon_sql.sql.translate import as_flink, as_spark, format_sql
@@ -25,6 +25,17 @@ def test_flinks_statements_become_sparks_word_for_word() -> None:
     for text in ("DELETE FROM t WHERE a = 1", "ALTER TABLE cat.db.t CREATE TAG x", "SELECT 1", "nonsense"):
         assert as_spark(text) == text
     assert as_spark("CALL cat.sys.rollback_to('t', 2)") == "CALL cat.sys.rollback(table => 't', snapshot => 2)"
+
+
+def test_what_spark_lacks_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    columns = "a INT, b AS a + 1, c TIMESTAMP(3), WATERMARK FOR c AS c - INTERVAL '5' SECOND"
+    assert as_spark(f"CREATE TABLE t ({columns}) WITH ('k' = 'v')") == (
+        "CREATE TABLE t (a INT, c TIMESTAMP_NTZ) TBLPROPERTIES ('k' = 'v', 'paimon-sql.type.c' = 'TIMESTAMP(3)')"
+    )
+    assert "leaves out the computed column b, WATERMARK FOR c" in caplog.text
+    flinks = as_flink(f"CREATE TABLE t ({columns}, d STRING METADATA FROM 'x' VIRTUAL) WITH ('k' = 'v')")
+    for line in ("b AS a + 1", "WATERMARK FOR c AS c - INTERVAL '5' SECOND", "d STRING METADATA FROM 'x' VIRTUAL"):
+        assert line in flinks
 
 
 def test_sparks_definitions_become_flinks() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paimon_sql.format.schema.types import BigIntType, DataField, string_type
-from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.table.table import Table
 from tests.storage.core_tables import make_table
 

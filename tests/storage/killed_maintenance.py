@@ -24,7 +24,8 @@ import pyarrow as pa
 
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.compact.compaction import compact_due, plan_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO

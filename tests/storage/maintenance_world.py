@@ -25,7 +25,8 @@ from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import RowKind
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.compact.compaction import compact_due, plan_table
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor

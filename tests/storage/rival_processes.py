@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, NotFoundError
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
+from paimon_sql.storage.branches.management import create_branch, delete_branches
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.maintenance.orphans.candidates import Search
 from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans

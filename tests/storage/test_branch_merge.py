@@ -11,7 +11,8 @@ import pytest
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError, UnsupportedError
 from paimon_sql.format.schema.types import IntType
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
+from paimon_sql.storage.branches.management import create_branch, delete_branches
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.compact.compaction import EVERYTHING, compact_due, plan_table
 from paimon_sql.storage.compact.layouts.append import plan_append_compaction
 from paimon_sql.storage.execution.task_executor import LocalExecutor

@@ -10,7 +10,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags

@@ -12,7 +12,8 @@ import pytest
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NoSuchSnapshotError, NotFoundError
 from paimon_sql.format.schema.types import IntType
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags

@@ -13,8 +13,8 @@ import pyarrow.fs as pafs
 import pytest
 
 from paimon_sql.errors import CommitConflictError, MissingFileError, PaimonError, UnsupportedError
-from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of, local
-from paimon_sql.storage.file_io.arrow import backend_of, register_backend
+from paimon_sql.storage.file_io import FileIO, LocalFileIO, ResolvingFileIO, file_io_of, local
+from paimon_sql.storage.file_io.arrow import ArrowFileIO, backend_of, register_backend
 from paimon_sql.storage.file_io.backends import Backend, Options
 from paimon_sql.storage.file_io.base import translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, scheme_of, temporary_sibling, without_scheme

@@ -21,7 +21,7 @@ from paimon_sql.procedures.compaction.compact_database import CompactDatabase
 from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
 from paimon_sql.procedures.files.repair import Repair
 from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull
-from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import (
     add_partitions,
     drop_partitions,
@@ -29,7 +29,7 @@ from paimon_sql.storage.format_tables.changes import (
     publish,
     staging_folder,
 )
-from paimon_sql.storage.format_tables.partitions import partition_columns
+from paimon_sql.storage.format_tables.partitions import all_partitions, chosen_partitions, partition_columns
 from paimon_sql.storage.schema.validation import problems
 from paimon_sql.storage.staging.proposal import Overwrite
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
+from paimon_sql.storage.branches.management import create_branch, delete_branches
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.metadata.numbered_files import LATEST
 from tests.storage import small_tables as small

@@ -20,15 +20,15 @@ from paimon_sql.format.iceberg.manifests import Content, is_live
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField, IntType, TimestampType, VariantType
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.data_files.lsm_tree import max_level
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.file_io.paths import name_of
-from paimon_sql.storage.iceberg import metadata_folder, publish
+from paimon_sql.storage.iceberg import metadata_folder
 from paimon_sql.storage.iceberg.manifest_sets import ManifestWriter
-from paimon_sql.storage.iceberg.publish import Publication
+from paimon_sql.storage.iceberg.publish import Publication, publish
 from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
 from paimon_sql.storage.maintenance.orphans.candidates import Search
 from paimon_sql.storage.maintenance.orphans.removal import find_orphans, remove_orphans

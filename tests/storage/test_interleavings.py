@@ -18,7 +18,8 @@ from paimon_sql.errors import (
     PaimonError,
 )
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.commit.snapshot import snapshot_commit
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import compact_due

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -19,18 +20,25 @@ import pyarrow.compute as pc
 import pytest
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
-from paimon_sql.format.metadata.manifest import FileKind
-from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, DataType, IntType, string_type
 from paimon_sql.format.statistics.column_statistics import EMPTY_STATS
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
+from paimon_sql.storage.data_files.manifest_bounds import known_bounds
+from paimon_sql.storage.execution.arrow_streams import unpacked
 from paimon_sql.storage.execution.task_executor import Executor, running
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.metadata.manifests import ManifestCache, manifest_cache
 from paimon_sql.storage.table import distributed_manifests
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.base import WriteState
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.maintenance_world import World
+from tests.storage.small_tables import insert
 
 SEED = int(os.environ.get("PAIMON_TEST_SEED", "7"))
 STEPS = int(os.environ.get("PAIMON_TEST_OPERATIONS", "25"))
@@ -60,6 +68,7 @@ class Elsewhere(Executor):
 def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """A cache of manifests of the test's own, and executors that read whatever it lacks, a manifest a task."""
     monkeypatch.setattr(manifest_cache, "part", None)
+    monkeypatch.setattr(known_bounds, "part", None)
     own = manifest_cache()
     monkeypatch.setattr(distributed_manifests, "MANY_BYTES", 1)
     monkeypatch.setattr(distributed_manifests, "_TASK_BYTES", 1)
@@ -67,9 +76,10 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
 
 
 def forget(cache: ManifestCache, capacity: int = 1 << 29) -> None:
-    """Empty the cache, which then has room for so many bytes."""
+    """Empty the cache, which then has room for so many bytes, and forget the bounds of manifests."""
     cache.clear()
     cache.capacity = capacity
+    known_bounds().clear()
 
 
 def condition(chance: random.Random, depth: int = 2) -> Predicate:
@@ -113,6 +123,11 @@ def test_every_plan_is_that_of_the_driver(tmp_path: Path, cache: ManifestCache, 
                 assert found.entries.equals(expected.entries), asked
                 assert found.metrics == expected.metrics
                 assert bool(executor.jobs) == bool(found.metrics.manifests_read)
+                # The plan before left bounds by which this one may skip manifests.
+                again = live_files(replace(table, executor=Elsewhere()), snapshot, asked, within)
+                assert again.entries.equals(expected.entries), asked
+                assert again.metrics.manifests_read <= expected.metrics.manifests_read
+                assert replace(again.metrics, manifests_read=expected.metrics.manifests_read) == expected.metrics
 
 
 def test_a_whole_plan_that_has_room_is_made_by_executors_once(tmp_path: Path, cache: ManifestCache) -> None:
@@ -139,13 +154,13 @@ def test_only_what_is_wanted_comes_back_and_nothing_stays(
     for i in range(5):
         snapshot = core.insert(table, (i, "v", None))
     returned: list[int] = []
-    unpacked = distributed_manifests._unpacked
 
     def noted(data: bytes) -> pa.Table:
-        returned.append(len(unpacked(data)))
+        if unpacked(data).schema.equals(MANIFEST_SCHEMA):
+            returned.append(len(unpacked(data)))
         return unpacked(data)
 
-    monkeypatch.setattr(distributed_manifests, "_unpacked", noted)
+    monkeypatch.setattr(distributed_manifests, "unpacked", noted)
     executor = Elsewhere()
     forget(cache)
     for _ in range(2):
@@ -251,3 +266,40 @@ def test_a_small_write_reads_the_manifests_of_its_partitions(tmp_path: Path) -> 
     assert {target: state.sequences[target] for target in expected} == expected
     assert read.count(None) == 1 and len(read) <= 9
     assert pickle.loads(pickle.dumps(WriteState(table, None, latest).sequences)) == expected
+
+
+@pytest.mark.parametrize("bytes_of_many", [1, 1 << 40])
+def test_later_plans_read_only_manifests_whose_bounds_allow_a_match(
+    tmp_path: Path, cache: ManifestCache, monkeypatch: pytest.MonkeyPatch, bytes_of_many: int
+) -> None:
+    monkeypatch.setattr(distributed_manifests, "MANY_BYTES", bytes_of_many)
+    table = core.make_table(tmp_path / "t")
+    for i in range(12):
+        snapshot = core.insert(table, (i, f"v{i:02}", None))
+    spread = replace(table, executor=Elsewhere())
+    read = []
+    for i in (3, 7, 20):
+        found = live_files(spread, snapshot, Comparison("id", "=", pa.scalar(i, pa.int32())))
+        read.append((found.metrics.manifests_read, len(found.entries)))
+    assert read == [(12, 1), (1, 1), (0, 0)]
+    snapshot = core.insert(table, (20, "w", None))
+    both = And((Comparison("id", "=", pa.scalar(20, pa.int32())), Comparison("v", "=", pa.scalar("w"))))
+    for manifests in (1, 1):
+        found = live_files(spread, snapshot, both)
+        assert (found.metrics.manifests_read, len(found.entries)) == (manifests, 1)
+    nothing = live_files(spread, snapshot, And((both, Comparison("v", "<", pa.scalar("a")))))
+    assert len(nothing.entries) == 0
+
+
+def test_a_column_of_another_type_has_bounds_of_its_own(tmp_path: Path, cache: ManifestCache) -> None:
+    kinds: list[tuple[DataType, Sequence[object]]] = [(IntType(), range(5)), (string_type(), "abcde")]
+    for kind, values in kinds:
+        shutil.rmtree(tmp_path / "t", ignore_errors=True)
+        schema = new_schema([DataField(0, "id", kind)], options={"write-only": "true"})
+        table = Table("t", str(tmp_path / "t"), LocalFileIO(), schema)
+        assert table.schemas.try_add(schema)
+        for value in values:
+            snapshot = insert(table, (value,))
+        asked = Comparison("id", "=", pa.scalar(values[2]).cast(arrow_type(kind)))
+        for _ in range(2):
+            assert len(live_files(table, snapshot, asked).entries) == 1

@@ -17,8 +17,8 @@ from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures.base import Context
 from paimon_sql.procedures.refresh.refresh_object_table import RefreshObjectTable
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.object_tables import OBJECT_FIELDS, Refreshed, refresh
-from paimon_sql.storage.object_tables.refresh import list_objects
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
+from paimon_sql.storage.object_tables.refresh import Refreshed, list_objects, refresh
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema.validation import problems

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.orphans.candidates import Search

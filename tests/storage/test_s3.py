@@ -17,7 +17,8 @@ from botocore.exceptions import ReadTimeoutError
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.format.schema.schema import new_schema
-from paimon_sql.storage.file_io import ArrowFileIO, file_io_of
+from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.s3 import S3Settings, _S3Objects
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table

@@ -8,7 +8,7 @@ import pytest
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.split import SplitSize
+from paimon_sql.storage.scan.split import SplitSize, divide
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import fresh, insert, make_table
@@ -67,7 +67,7 @@ def test_every_file_is_in_exactly_one_split_whatever_the_size(tmp_path: Path) ->
 def test_ranges_of_a_large_file_cover_it_once_and_are_not_tiny(tmp_path: Path) -> None:
     plan = plan_scan(under(filled(tmp_path, files=1), "1 b", "0 b"))
     assert plan.split_size.range_size == MB
-    (ranges,) = plan.file_ranges()
+    (ranges,) = plan.file_ranges(1)
     assert [(r.start, r.length) for r in ranges] == [(0, ranges[0].file_size)]
 
 
@@ -95,3 +95,18 @@ def test_positions_of_a_stream_mean_the_same_under_other_sizes_of_splits(tmp_pat
     assert [s.files for s in StreamSource(table, None)._changed(3)] == [
         s.files for s in StreamSource(small, None)._changed(3)
     ]
+
+
+@pytest.mark.parametrize("readers", [1, 2, 3, 8])
+@pytest.mark.parametrize("sizes", [[], [5], [4, 4, 4, 4], [1] * 50, [40, 1, 1, 1], [0, 0], list(range(1, 30))])
+def test_readers_get_groups_that_differ_by_less_than_an_item(sizes: list[int], readers: int) -> None:
+    groups = divide(sizes, lambda size: size, 10_000, readers)
+    assert [size for group in groups for size in group] == sizes
+    assert len(groups) <= readers
+    assert all(sum(group) <= sum(sizes) / readers + max(sizes) for group in groups)
+
+
+def test_groups_beyond_the_target_are_divided_into_as_many_for_each_reader() -> None:
+    assert divide([4, 4, 4, 4], lambda size: size, 8, 2) == [[4, 4], [4, 4]]
+    assert divide([4, 4, 4, 4], lambda size: size, 7, 2) == [[4], [4], [4], [4]]
+    assert divide([30], lambda size: size, 7, 2) == [[30]]

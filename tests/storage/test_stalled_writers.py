@@ -20,14 +20,15 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO, local
 from paimon_sql.storage.maintenance.orphans.candidates import Search
 from paimon_sql.storage.maintenance.orphans.removal import find_orphans
-from paimon_sql.storage.maintenance.snapshots import expiration
+from paimon_sql.storage.maintenance.snapshots import expiration, rollback
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
-from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention import files_to_delete
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
@@ -319,6 +320,122 @@ def test_a_commit_that_a_rollback_took_away_is_not_refused_as_if_it_had_never_be
     assert keys(table) == [1]
     branch = Table(table.name, table.path, table.file_io, table.schema, "b")
     assert keys(branch) == [1, 2, 3]
+
+
+def test_a_commit_that_expired_before_a_rollback_took_it_away_is_not_repeated_without_its_files(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    create_tag(again(table), "first")
+
+    def expired_and_taken_away() -> None:
+        overwrite(table, (3, "v", "x"))
+        insert(table, (4, "v", "x"))
+        expire(table)
+        rollback_to_snapshot(again(table), 1)
+
+    with (
+        stalled_twice(lambda: None, expired_and_taken_away),
+        pytest.raises(CommitUnknownError, match="whether snapshot 2 was part of the history is unknown"),
+    ):
+        insert(table, LATE)
+    assert keys(table) == [1]
+    check_whole(table)
+    insert(table, LATE)
+    assert keys(table) == [1, 99]
+
+
+def test_a_commit_that_a_branch_has_replaced_and_expired_is_not_repeated_without_its_files(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+
+    def expired_on_a_branch() -> None:
+        create_tag(again(table), "both")
+        create_branch(again(table), "b", tag="both")
+        branch = Table(table.name, table.path, table.file_io, table.schema, "b")
+        delete_tags(branch, ["both"])
+        overwrite(branch, (3, "v", "x"))
+        insert(branch, (4, "v", "x"))
+        delete_tags(again(table), ["both"])
+        rollback_to_snapshot(again(table), 1)
+        expire(branch)
+
+    with (
+        stalled_twice(lambda: None, expired_on_a_branch),
+        pytest.raises(CommitUnknownError, match="whether snapshot 2 was part of the history is unknown"),
+    ):
+        insert(table, LATE)
+    assert keys(table) == [1]
+    check_whole(table)
+
+
+def test_a_commit_that_a_rollback_took_away_is_repeated_while_nothing_has_expired(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+
+    def taken_away() -> None:
+        overwrite(table, (3, "v", "x"))
+        rollback_to_snapshot(again(table), 1)
+
+    with stalled_twice(lambda: None, taken_away):
+        insert(table, LATE)
+    assert keys(table) == [1, 99]
+    check_whole(table)
+
+
+def test_an_expiry_stalled_past_a_rollback_deletes_nothing_of_what_has_its_numbers_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    insert(table, (1, "v", "x"))
+    create_tag(again(table), "first")
+    insert(table, (2, "v", "x"))
+    overwrite(table, (3, "v", "x"))
+    insert(table, (4, "v", "x"))
+    planned, before = files_to_delete.plan_expiry, on_disk(table)
+
+    def late(*given: Any, **named: Any) -> Any:
+        plan = planned(*given, **named)
+        monkeypatch.undo()
+        rollback_to_snapshot(again(table), 1)
+        for number in range(20, 25):
+            insert(table, (number, "new", "x"))
+        return plan
+
+    monkeypatch.setattr(files_to_delete, "plan_expiry", late)
+    expire(table)
+    assert {path for path in before if "/data-" in path} <= on_disk(table)
+    assert keys(table) == [1, 20, 21, 22, 23, 24]
+    check_whole(table)
+
+
+def test_an_expiry_leaves_the_target_of_a_rollback_that_died_behind_its_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make_table(tmp_path / "t", NO_WAIT)
+    for number in range(1, 5):
+        insert(table, (number, "v", "x"))
+    planned = files_to_delete.plan_expiry
+
+    def late(*given: Any, **named: Any) -> Any:
+        plan = planned(*given, **named)
+        monkeypatch.undo()
+        with monkeypatch.context() as patch, pytest.raises((MemoryError, CommitUnknownError)):
+            patch.setattr(rollback, "_drop_later", lambda *_: fail())
+            patch.setattr(NumberedDirectory, "reset_hint", lambda *_: fail())
+            rollback_to_snapshot(again(table), 2)
+        return plan
+
+    def fail() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(files_to_delete, "plan_expiry", late)
+    expire(table)
+    assert keys(table) == [1, 2]
+    assert again(table).snapshots.exists(2)
+    rollback_to_snapshot(again(table), 2)
+    insert(table, (9, "new", "x"))
+    assert keys(table) == [1, 2, 9]
+    check_whole(table)
 
 
 def test_a_writer_stalled_past_a_fast_forward_builds_on_the_branch(tmp_path: Path) -> None:

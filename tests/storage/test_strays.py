@@ -17,7 +17,8 @@ from paimon_sql.errors import (
     PaimonError,
 )
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.commit.snapshot import snapshot_commit
 from paimon_sql.storage.commit.snapshot.manifests import Attempt
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit, standing_of

@@ -10,8 +10,8 @@ import pyarrow.fs as pafs
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO
-from paimon_sql.storage.file_io.arrow import register_backend
+from paimon_sql.storage.file_io import FileIO, LocalFileIO
+from paimon_sql.storage.file_io.arrow import ArrowFileIO, register_backend
 from paimon_sql.storage.file_io.backends import Backend, Options
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, is_being_moved, move_directory

@@ -14,7 +14,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
-from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes

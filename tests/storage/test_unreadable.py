@@ -11,7 +11,8 @@ import pytest
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.schema.types import IntType
-from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.orphans.candidates import Search

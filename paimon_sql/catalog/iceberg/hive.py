@@ -22,8 +22,9 @@ from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_URI,
 )
 from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.iceberg.location import database_folder
 from paimon_sql.storage.iceberg.registration import Registration
-from paimon_sql.storage.iceberg.store import MetadataStore, database_folder
+from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.table.table import Table
 
 _LOCATION, _PREVIOUS = "metadata_location", "previous_metadata_location"

@@ -9,7 +9,8 @@ from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_TABLE
-from paimon_sql.storage.iceberg import is_published, publish_quietly, withdraw_quietly
+from paimon_sql.storage.iceberg import is_published, publish_quietly
+from paimon_sql.storage.iceberg.withdrawal import withdraw_quietly
 from paimon_sql.storage.table.table import Table
 
 

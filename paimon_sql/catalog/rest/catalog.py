@@ -23,7 +23,7 @@ from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TA
 from paimon_sql.format.options.table.table import PATH, QUERY_AUTH_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import FieldJson, RowType, field_ids, parse_field
-from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.branches.selection import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.external.locations import ExternalAccess
 from paimon_sql.storage.file_io.paths import join, scheme_of

@@ -40,7 +40,7 @@ class IndexReader(ABC):
 
     def compare(self, operator: Operator, value: pa.Scalar) -> BitMap | None:
         """The rows whose value compares so with ``value``, which is not null."""
-        return self.equal_any(pa.array([value.as_py()], value.type)) if operator == "=" else None
+        return self.equal_any(pa.repeat(value, 1)) if operator == "=" else None
 
     def nulls(self) -> BitMap | None:
         """The rows that are null."""
@@ -79,7 +79,7 @@ class RowsReader(IndexReader):
         return BitMap.union(*map(self.equal, keys)) if keys else BitMap()
 
     def compare(self, operator: Operator, value: pa.Scalar) -> BitMap | None:
-        one = pa.array([value.as_py()], value.type)
+        one = pa.repeat(value, 1)
         if operator == "=":
             return self.equal_any(one)
         exact = self.keys.is_exact(one)

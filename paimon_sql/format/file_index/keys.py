@@ -138,8 +138,8 @@ class KeyType:
 
     def bounding(self, value: pa.Scalar, *, above: bool) -> pa.Array:
         """The value of a bound as an array; a floating-point zero has the sign that lies above or below both zeros."""
-        plain = value.as_py()
-        return pa.array([(0.0 if above else -0.0) if self.is_float and plain == 0 else plain], value.type)
+        is_zero = self.is_float and value.as_py() == 0
+        return pa.array([0.0 if above else -0.0], value.type) if is_zero else pa.repeat(value, 1)
 
     def is_exact(self, values: pa.Array) -> bool:
         """Whether keys identify these values; timestamps may be finer than the keys of indexes."""

@@ -6,9 +6,10 @@ single files. Partitions and keys are serialized rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from paimon_sql.format.metadata.manifest_records import (
     required_fields,
     stats_fields,
 )
-from paimon_sql.format.statistics.column_statistics import SimpleStats
+from paimon_sql.format.statistics.column_statistics import EMPTY_STATS, SimpleStats
 
 
 class FileKind(IntEnum):
@@ -123,10 +124,21 @@ def manifest_table(added: Iterable[ManifestEntry]) -> pa.Table:
 
 def entries(table: pa.Table) -> list[ManifestEntry]:
     """Convert the rows of a table of `MANIFEST_SCHEMA` to entries."""
-    files = map(DataFileMeta, *(_values(table, f.name) for f in fields(DataFileMeta)))
     kinds = map(_KINDS.__getitem__, table["kind"].to_pylist())
     buckets = (table[name].to_pylist() for name in ("partition", "bucket", "total_buckets"))
-    return list(map(ManifestEntry, kinds, *buckets, files))
+    return list(map(ManifestEntry, kinds, *buckets, data_files(table)))
+
+
+def data_files(table: pa.Table, *, statistics: bool = True) -> Iterator[DataFileMeta]:
+    """Convert the rows of a table of `MANIFEST_SCHEMA` to their files.
+
+    Args:
+        table: the rows; the columns `STATISTICS` may be missing if they are not wanted.
+        statistics: whether the files have their statistics; readers need none, and they take most of the time.
+    """
+    constant = {} if statistics else {**dict.fromkeys(_STATS_FIELDS, EMPTY_STATS), "value_stats_cols": ()}
+    names = [f.name for f in fields(DataFileMeta)]
+    return map(DataFileMeta, *(repeat(constant[n], len(table)) if n in constant else _values(table, n) for n in names))
 
 
 def describe_manifest(
@@ -164,6 +176,8 @@ def describe_manifest(
 
 
 _STATS_FIELDS, _STATS_PARTS = ("key_stats", "value_stats"), ("min", "max", "null_counts")
+STATISTICS = tuple(f"{name}_{part}" for name in _STATS_FIELDS for part in _STATS_PARTS)
+"""The columns of statistics."""
 _FILE_FIELDS = [f.name for f in fields(DataFileMeta) if f.name not in _STATS_FIELDS]
 _KINDS = {kind.value: kind for kind in FileKind}
 
@@ -189,10 +203,14 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
         minima, maxima, counts = (table[f"{name}_{part}"] for part in _STATS_PARTS)
         return map(SimpleStats, minima.to_pylist(), maxima.to_pylist(), _tuples(counts))
     column = table[name]
+    if column.null_count == len(column):
+        return repeat(None, len(column))
     return _tuples(column) if pa.types.is_list(column.type) else column.to_pylist()
 
 
 def _tuples(column: pa.ChunkedArray) -> Iterable[tuple[int | None, ...] | None]:
+    if not column.null_count and not sum(len(chunk.flatten()) for chunk in column.chunks):
+        return repeat((), len(column))
     return (None if value is None else tuple(value) for value in column.to_pylist())
 
 

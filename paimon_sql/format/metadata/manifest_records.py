@@ -15,8 +15,6 @@ from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.orc
-import pyarrow.parquet
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.avro import container as avro
@@ -257,14 +255,19 @@ def _strings(table: pa.Table, column: str) -> pa.ChunkedArray:
 def _read_columns(data: bytes) -> pa.Table:
     source = pa.BufferReader(data)
     max_records = len(data) * _RECORDS_PER_BYTE
+    # Few tables have such files; their readers bring the file systems of object stores, and TLS.
     if data.startswith(b"ORC"):
-        orc = pyarrow.orc.ORCFile(source)
-        check_count(orc.nrows, max_records, "records")
-        return orc.read()
+        from pyarrow import orc
+
+        records = orc.ORCFile(source)
+        check_count(records.nrows, max_records, "records")
+        return records.read()
     if data.startswith(b"PAR1"):
-        parquet = pyarrow.parquet.ParquetFile(source)
-        check_count(parquet.metadata.num_rows, max_records, "records")
-        return parquet.read()
+        from pyarrow import parquet
+
+        records = parquet.ParquetFile(source)
+        check_count(records.metadata.num_rows, max_records, "records")
+        return records.read()
     raise ValueError("it is neither Avro, ORC nor Parquet")
 
 

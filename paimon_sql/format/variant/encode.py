@@ -11,7 +11,7 @@ from paimon_sql.format.variant.byte_ranges import ordinals, put_unsigned, small_
 from paimon_sql.format.variant.scalars import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
 from paimon_sql.format.variant.values import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
-_EMPTY = pa.scalar(b"", pa.binary())
+_EMPTY = b""
 _MAX_SMALL = 255
 _FIXED = {
     pa.float32(): Primitive.FLOAT,

@@ -6,11 +6,12 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, TimeoutError, wait
-from typing import TypeVar
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, TypeVar
 
 from paimon_sql.storage.execution.task_executor import running
+
+if TYPE_CHECKING:  # calls of procedures wait without Spark
+    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 
@@ -111,11 +112,14 @@ def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
 
 
 def _cancel_jobs(session: SparkSession, answer: Future[T]) -> None:
+    from paimon_sql.shell.engine.jobs import jobs_of
+
+    jobs = jobs_of(session)
     # A statement may start several jobs in sequence, so cancel repeatedly.
     while not answer.done():
         for work in running():
             work.stop()
-        session.sparkContext.cancelAllJobs()
+        jobs.cancel()
         wait([answer], timeout=TICK)
 
 

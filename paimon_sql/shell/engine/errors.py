@@ -3,59 +3,43 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import CapturedException, convert_exception
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.shell.engine.problem import Missing, Problem, Span, problem_of, stack
 from paimon_sql.shell.pieces import Token, tokens_of, unquote_name
+from paimon_sql.spark.jvm.messages import CLASS_NAME, CODE, TRACEBACK, is_vague, last_python_error
 from paimon_sql.sql.errors import SqlSyntaxError
-
-
-@dataclass(frozen=True)
-class Problem:
-    """An error as the shell shows it.
-
-    Attributes:
-        message: what is wrong.
-        remedy: what to do about it, if the error has a separate remedy.
-        code: Spark's error class and SQLSTATE.
-        span: the part of the statement with the error.
-        details: all information, with stack traces.
-    """
-
-    message: str
-    remedy: str | None = None
-    code: str | None = None
-    span: Span | None = None
-    details: str = ""
 
 
 def describe(error: BaseException, statement: str = "") -> Problem:
     """Describe the error of a statement."""
     if isinstance(error, SqlSyntaxError) and error.text == statement:
-        return Problem(error.problem, error.remedy, span=(error.start, error.end), details=_stack(error))
+        return Problem(error.problem, error.remedy, span=(error.start, error.end), details=stack(error))
     if isinstance(error, PaimonError):
-        return Problem(error.message, error.remedy, details=_stack(error))
+        return problem_of(error)
     if isinstance(error, Py4JJavaError):
         return _of_spark(convert_exception(error.java_exception), statement, details=str(error))
     if isinstance(error, CapturedException):
         return _of_spark(error, statement, details=f"{_message(error)}\n\n{error._stackTrace}".strip())
+    if isinstance(error, PySparkException):
+        return _of_server(error, statement)
     if isinstance(error, (Py4JNetworkError, ConnectionError)):
-        return Problem("The JVM that runs Spark has ended.", "Restart the shell.", details=_stack(error))
+        return Problem("The JVM that runs Spark has ended.", "Restart the shell.", details=stack(error))
     message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-    return Problem(message, details=_stack(error))
+    return Problem(message, details=stack(error))
 
 
-_CODE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 _STATE = re.compile(r"SQLSTATE:\s*(\w{5})")
 _LINE_AND_POS = re.compile(r"\(?line (\d+),? pos (\d+)\)?")
 _OUR_POSITION = re.compile(r" ?\(line (\d+), column (\d+)\)")
-_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error)(?:: |$)")
+_OF_SERVER = re.compile(r"^\([\w.$]+\) ")
+"""The class that Spark Connect's client puts before the message of an exception that it has no class for."""
 _OF_OUR_WORKER = re.compile(r"An exception was thrown from the Python worker: paimon_sql\.errors\.\w+: ")
 _ADVICE = ("Search path: ", "If you did not qualify", "To tolerate the error on drop", "If the schema is inferred from")
 _NAMING = tuple(
@@ -63,8 +47,10 @@ _NAMING = tuple(
 )
 _FILE = re.compile(r"reading file (\S+)\.(?!\S)")
 _UNREADABLE = "FAILED_READ_FILE"
-_VAGUE = ("Job aborted", "Exception thrown in awaitResult", "Writing job", "Task failed while writing")
-_VAGUE_CODES = frozenset({"FAILED_TO_LOAD_ROUTINE", "TASK_WRITE_FAILED", "CANNOT_LOAD_CATALOG"})
+_MISSING: dict[str, Literal["table", "database"]] = {
+    "TABLE_OR_VIEW_NOT_FOUND": "table",
+    "SCHEMA_NOT_FOUND": "database",
+}
 
 
 class _Coded(NamedTuple):
@@ -76,20 +62,20 @@ class _Coded(NamedTuple):
 
 
 def _coded(text: str) -> _Coded | None:
-    code = _CODE.search(text)
+    code = CODE.search(text)
     state = _STATE.search(text, code.end()) if code else None
     return _Coded(code[1], text[code.end() : state.start()].strip(), state[1]) if code and state else None
 
 
-def _of_spark(error: CapturedException, statement: str, details: str) -> Problem:
+def _of_spark(error: PySparkException, statement: str, details: str) -> Problem:
     outer, error = error, _informative(error)
     text = _message(error)
-    if "Traceback (most recent call last):" in text:
-        return Problem(_of_python(text), details=details)
+    if TRACEBACK in text:
+        return Problem(last_python_error(text), details=details)
     coded = _coded(text)
     if coded and coded.code.startswith(_UNREADABLE):
         return _of_file(error, coded, details)
-    message = coded.message if coded else _CLASS_NAME.sub("", text).partition("\n\n")[0]
+    message = coded.message if coded else CLASS_NAME.sub("", text).partition("\n\n")[0]
     message = "\n".join(line.rstrip() for line in message.splitlines() if not line.startswith(_ADVICE)).strip()
     if from_worker := _OF_OUR_WORKER.match(message):
         return Problem(message[from_worker.end() :], details=details)
@@ -105,15 +91,22 @@ def _of_spark(error: CapturedException, statement: str, details: str) -> Problem
         code=f"{coded.code}, SQLSTATE {coded.state}" if coded else None,
         span=locate(statement, hint=span, names=names, near=_near(parameters)),
         details=details,
+        missing=Missing(_MISSING[coded.code], names[0]) if coded and coded.code in _MISSING and names else None,
     )
 
 
-def _of_file(error: CapturedException, coded: _Coded, details: str) -> Problem:
+def _of_server(error: PySparkException, statement: str) -> Problem:
+    """Describe an error of a Spark Connect server, which has no causes, or of PySpark itself."""
+    details = "\n\n".join(filter(None, (_message(error), getattr(error, "getStackTrace", str)())))
+    return _of_spark(error, statement, details)
+
+
+def _of_file(error: PySparkException, coded: _Coded, details: str) -> Problem:
     """Describe a file that Spark's reader could not read, with the reason, which Spark's message omits."""
     named = _FILE.search(coded.message)
     path = re.sub(r"^file:/+", "/", named[1]) if named else "a file"
     *_, last = _chain(error)
-    reason = _CLASS_NAME.sub("", _message(last)).splitlines()[0].rstrip(".")
+    reason = CLASS_NAME.sub("", _message(last)).splitlines()[0].rstrip(".")
     missing = coded.code.endswith("FILE_NOT_EXIST")
     return Problem(
         f"Cannot read {path}: {'it does not exist' if missing else reason}.",
@@ -125,36 +118,29 @@ def _of_file(error: CapturedException, coded: _Coded, details: str) -> Problem:
     )
 
 
-def _message(error: CapturedException) -> str:
-    return str(error._desc).strip()
+def _message(error: PySparkException) -> str:
+    if isinstance(error, CapturedException):
+        return str(error._desc).strip()
+    return _OF_SERVER.sub("", str(error.getMessage())).strip()
 
 
-def _chain(error: CapturedException | None) -> Iterator[CapturedException]:
+def _chain(error: PySparkException | None) -> Iterator[PySparkException]:
     while error is not None:
         yield error
-        error = error._cause
+        error = getattr(error, "_cause", None)
 
 
-def _informative(error: CapturedException) -> CapturedException:
+def _informative(error: PySparkException) -> PySparkException:
     """The first error of the chain whose message names a cause, and not only that a nested error occurred."""
     chain = list(_chain(error))
     for candidate in chain:
-        text = _CLASS_NAME.sub("", _message(candidate))
-        coded = _coded(text)
-        if text and not text.startswith(_VAGUE) and not (coded and coded.code in _VAGUE_CODES):
+        text = CLASS_NAME.sub("", _message(candidate))
+        if not is_vague(text):
             return candidate
     return chain[-1] if len(chain) > 1 and _message(chain[-1]) else error
 
 
-def _of_python(text: str) -> str:
-    """The last error of a Python worker's traceback, without its class if it is a `PaimonError`."""
-    lines = re.sub(r"SQLSTATE: \w{5}$", "", text.rstrip()).splitlines()
-    last_frame = max(i for i, line in enumerate(lines) if line.startswith(("  ", "Traceback")))
-    raised = "\n".join(lines[last_frame + 1 :]).strip()
-    return raised.partition(": ")[2] if raised.startswith("paimon_sql.errors.") else raised
-
-
-def _context(error: CapturedException, statement: str) -> Span | None:
+def _context(error: PySparkException, statement: str) -> Span | None:
     for context in error.getQueryContext():
         if context.contextType().name != "SQL" or context.objectType():
             continue  # a position in the text of a view
@@ -170,13 +156,6 @@ def _near(parameters: Mapping[str, str]) -> str | None:
         return None
     return near[1:-1] if len(near) > 2 and near[0] == near[-1] == "'" else near
 
-
-def _stack(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error)).rstrip()
-
-
-Span = tuple[int, int]
-"""Offsets of the first character and after the last one."""
 
 _NAME_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from paimon_sql.shell.engine.engine import Waiting
 from paimon_sql.storage.execution.task_executor import running
+
+if TYPE_CHECKING:  # calls of procedures wait without Spark, and most for less than a line is for
+    from pyspark.sql import SparkSession
+    from rich.progress import Progress
 
 PATIENCE = 1.0
 """Seconds before the line appears."""
@@ -61,14 +63,7 @@ class ProgressLine(Waiting):
         description, done, total = self._state(session)
         description = f"{description}, {timedelta(seconds=int(elapsed))}"
         if self._progress is None:
-            self._progress = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=30),
-                console=self._console,
-                transient=True,
-                auto_refresh=False,
-            )
+            self._progress = _progress(self._console)
             self._progress.add_task(description, total=None)
             self._progress.start()
         (line,) = self._progress.task_ids
@@ -91,6 +86,13 @@ class ProgressLine(Waiting):
             self._console.print("Stopping … (press Ctrl-C again to stop waiting)", style="dim")
 
 
+def _progress(console: Console) -> Progress:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30)
+    return Progress(*columns, console=console, transient=True, auto_refresh=False)
+
+
 class TaskCount:
     """Counts the tasks of running jobs in a thread, until `stop`.
 
@@ -100,7 +102,7 @@ class TaskCount:
 
     def __init__(self, session: SparkSession) -> None:
         self.count = (0, 0)
-        self._tracker = session.sparkContext.statusTracker()
+        self._session = session
         self._stopped = threading.Event()
         threading.Thread(target=self._watch, name="paimon-sql-progress", daemon=True).start()
 
@@ -109,14 +111,13 @@ class TaskCount:
         self._stopped.set()
 
     def _watch(self) -> None:
+        from py4j.protocol import Py4JError
+
+        from paimon_sql.shell.engine.jobs import jobs_of
+
+        jobs = jobs_of(self._session)
         while not self._stopped.wait(_POLL):
             try:
-                self.count = self._counted()
+                self.count = jobs.count()
             except (Py4JError, OSError):
                 return  # Spark has stopped
-
-    def _counted(self) -> tuple[int, int]:
-        jobs = map(self._tracker.getJobInfo, self._tracker.getActiveJobsIds())
-        stages = [self._tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-        found = [stage for stage in stages if stage is not None]
-        return sum(stage.numCompletedTasks for stage in found), sum(stage.numTasks for stage in found)

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from paimon_sql.shell.engine.errors import Problem, describe
-from paimon_sql.shell.engine.result import visible
-from paimon_sql.storage.commit.transaction import LOG
+from paimon_sql.errors import PaimonError
+from paimon_sql.shell.engine.problem import Problem, problem_of
+from paimon_sql.shell.engine.rows import visible
 
 _BEFORE, _AFTER = 60, 60
 
@@ -54,6 +54,12 @@ class Report:
 
     def error(self, error: Exception) -> None:
         """Print an error that is about no statement."""
+        if isinstance(error, PaimonError):
+            self.problem(problem_of(error))
+            return
+        # Other errors may be Spark's, which only code that imports Spark can tell.
+        from paimon_sql.shell.engine.errors import describe
+
         self.problem(describe(error))
 
     def done(self, rows: int | None, seconds: float, *, more: bool = False) -> None:
@@ -115,6 +121,9 @@ class CommitLines(logging.Handler):
 
 def show_commits(console: Console) -> None:
     """Print a line for each further commit of this process."""
+    # Most commands print no commits, and many make none.
+    from paimon_sql.storage.commit.transaction import LOG
+
     LOG.setLevel(logging.INFO)
     LOG.addHandler(CommitLines(console))
     LOG.propagate = False

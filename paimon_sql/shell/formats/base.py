@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rich.console import Console
 
-from paimon_sql.shell.engine.result import Column, Encoding, Row
+from paimon_sql.shell.engine.rows import Column, Encoding, Row
 
 
 class Format(ABC):

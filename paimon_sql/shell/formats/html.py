@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from paimon_sql.shell.engine.result import Column, Row, visible
+from paimon_sql.shell.engine.rows import Column, Row, visible
 from paimon_sql.shell.formats.base import Format
 
 _NUMBER = ' style="text-align: right"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from paimon_sql.shell.engine.result import Encoding, Row
+from paimon_sql.shell.engine.rows import Encoding, Row
 from paimon_sql.shell.formats.base import Format
 
 

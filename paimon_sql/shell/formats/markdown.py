@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from paimon_sql.shell.engine.result import Column, visible
+from paimon_sql.shell.engine.rows import Column, visible
 from paimon_sql.shell.formats.base import LineFormat
 
 

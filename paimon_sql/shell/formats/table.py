@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from paimon_sql.shell.engine.result import Column, Row, cell, visible
+from paimon_sql.shell.engine.rows import Column, Row, cell, visible
 from paimon_sql.shell.formats.base import Format
 from paimon_sql.shell.formats.vertical import Vertical
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from paimon_sql.shell.engine.result import Column, Row, visible
+from paimon_sql.shell.engine.rows import Column, Row, visible
 from paimon_sql.shell.formats.base import Format
 
 

@@ -217,6 +217,8 @@ class SessionCatalogProxy(CatalogProxy):
     def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
         try:
             return self._load(ident, *context)
+        except errors.NoSuchSystemTableError:
+            raise
         except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             return self.spark_catalog.loadTable(ident, *context)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from paimon_sql import errors
+from paimon_sql.catalog.alter_table import alter_table
 from paimon_sql.catalog.iceberg.tables import shown_again, withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
@@ -17,7 +18,7 @@ from paimon_sql.spark.catalog.base import CatalogPart, T
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.references import unquoted_parts
-from paimon_sql.spark.ddl.alter_table import alter_table, schema_changes
+from paimon_sql.spark.ddl.alter_table import schema_changes
 from paimon_sql.spark.ddl.create_table import schema_like, schema_of_create
 from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
@@ -32,7 +33,7 @@ from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables,
 from paimon_sql.spark.tables.staged_table import ServerReplacedTableProxy, Successor, temporary_name
 from paimon_sql.spark.tables.system_table import CatalogTableProxy, DerivedTableProxy, SystemTableProxy
 from paimon_sql.spark.tables.table_types import PlainFiles, TableWithSnapshots, in_spark
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.schema.changes.options import SetOption
@@ -126,7 +127,12 @@ class Tables(CatalogPart):
             return DerivedTableProxy(self.session, table, derived)
         system_table = system_tables().get(name)
         if system_table is None:
-            raise errors.NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
+            names = [f"{identifier.table}${each}" for each in (*system_tables(), *scanned_tables(), *table_views())]
+            raise errors.NoSuchSystemTableError(
+                f"There is no system table {identifier}.",
+                name=str(identifier),
+                remedy=errors.did_you_mean(f"{identifier.table}${name}", names),
+            )
         return SystemTableProxy(self.session, table, system_table)
 
     def _catalog_table(self, identifier: Identifier) -> TableInterface:
@@ -138,6 +144,8 @@ class Tables(CatalogPart):
     def _or_no_table(self, ident: Ident, action: Callable[[], T], context: tuple[object, ...] = ()) -> T:
         try:
             return action()
+        except errors.NoSuchSystemTableError:
+            raise  # Spark's error would not show the similar name
         except (errors.NoSuchTableError, errors.NoSuchDatabaseError):
             if (options.is_write(context) or options.travel_options(self.jvm, context)) and self.viewExists(ident):
                 raise errors.UnsupportedError(

@@ -40,11 +40,11 @@ from paimon_sql.sql.functions import (
     session_function,
     viewed_column,
 )
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.expressions.casts import cast
-from paimon_sql.storage.format_tables import FormatTable, all_partitions
-from paimon_sql.storage.format_tables.partitions import files_of, partition_columns
+from paimon_sql.storage.format_tables import FormatTable
+from paimon_sql.storage.format_tables.partitions import all_partitions, files_of, partition_columns
 from paimon_sql.storage.scan.layout import ScanLayout
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"

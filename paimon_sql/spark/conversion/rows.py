@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -17,11 +16,9 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import row_struct
-from paimon_sql.spark.java.catalyst import InternalRow
+from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, EXPRESSIONS, Jvm
-from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.execution.threads import map_in_threads
 
 _EPOCH = datetime(1970, 1, 1)
@@ -117,29 +114,40 @@ def _field(field: pa.Field) -> pa.Field:
 
 _ROW = f"{CATALYST}.InternalRow"
 _CONVERTERS = f"{EXECUTION}.arrow.ArrowConverters"
+_STRUCT = "org.apache.spark.sql.types.StructType"
 _PIECE_BYTES = 8 << 20
-"""Bytes converted at once: by default Spark makes an RDD of more than 48 MB."""
+"""Bytes that one thread converts at once."""
 _THREADS = 4
+_ARROW_ROWS = "paimon.ArrowRows"
+_ROWS = f"""
+    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, String zone) {{
+        scala.collection.Iterator rows =
+            {_CONVERTERS}$.MODULE$.fromBatchIterator(batches, schema, zone, false, false, null);
+        {EXPRESSIONS}.UnsafeProjection copier = {EXPRESSIONS}.UnsafeProjection$.MODULE$.create(schema);
+        java.util.ArrayList made = new java.util.ArrayList();
+        while (rows.hasNext()) made.add(copier.apply(({_ROW}) rows.next()).copy());
+        return ({_ROW}[]) made.toArray(new {_ROW}[0]);
+    }}"""
+"""Converts Arrow batches to rows; ``ArrowConverters.toDataFrame`` plans a query for that."""
 _CALL_BYTES = 64 << 10
 """Maximum bytes that pass through a call of Py4J, which encodes them as text; more cross faster by a file."""
 
 
-def internal_rows(session: JvmSession, table: pa.Table, fields: Sequence[DataField]) -> Sequence[InternalRow]:
+def internal_rows(jvm: Jvm, table: pa.Table, fields: Sequence[DataField]) -> Sequence[InternalRow]:
     """The rows of a table as ``InternalRow[]``, converted inside the JVM.
 
     Args:
-        session: the session.
+        jvm: the JVM.
         table: the rows, in the Arrow types of the fields.
         fields: the columns.
     """
-    jvm = session.jvm
     if not len(table):
         return jvm.array(_ROW)
     if table.num_rows == 1 and all(pa.types.is_int64(kind) for kind in table.schema.types):
         return jvm.array(_ROW, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
-    struct = json.dumps(row_struct(fields))
+    struct = jvm.struct(row_struct(fields))
     batches = table.combine_chunks().to_batches(max_chunksize=_rows_per_piece(table))
-    pieces = map_in_threads(lambda batch: _converted(session, for_spark(batch), struct), batches, _THREADS)
+    pieces = map_in_threads(lambda batch: _converted(jvm, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
     rows = jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
@@ -151,27 +159,23 @@ def _rows_per_piece(table: pa.Table) -> int:
     return int(-(-table.num_rows // pieces))
 
 
-def _converted(session: JvmSession, batch: pa.RecordBatch, struct: str) -> Sequence[InternalRow]:
+def _converted(jvm: Jvm, batch: pa.RecordBatch, struct: StructType) -> Sequence[InternalRow]:
     """The rows of one batch."""
-    jvm = session.jvm
     if batch.nbytes <= _CALL_BYTES:
-        return _of_messages(session, jvm.scala_iterator([bytearray(batch.serialize())]), struct)
+        return _of_messages(jvm, jvm.scala_iterator([bytearray(batch.serialize())]), struct)
     with tempfile.NamedTemporaryFile(prefix="paimon-sql-rows-", suffix=".arrow") as file:
         with pa.ipc.new_stream(file, batch.schema) as stream:
             stream.write_batch(batch)
         file.flush()
         # PySpark passes local data in the same way.
         messages = jvm.static("org.apache.spark.sql.api.python.PythonSQLUtils", "readArrowStreamFromFile")(file.name)
-        return _of_messages(session, messages, struct)
+        return _of_messages(jvm, messages, struct)
 
 
-def _of_messages(session: JvmSession, messages: JavaObject, struct: str) -> Sequence[InternalRow]:
-    dataset: Dataset = session.jvm.singleton(_CONVERTERS).toDataFrame(messages, struct, session.java)
-    plan = dataset.queryExecution()
-    relation = plan.analyzed()
-    if relation.getClass().getSimpleName() != "LocalRelation":
-        return plan.executedPlan().executeCollect()  # larger than the session's threshold for local relations
-    return cast("Sequence[InternalRow]", relation.data().toArray(_class_tag(session.jvm, _ROW)))
+def _of_messages(jvm: Jvm, messages: JavaObject, struct: StructType) -> Sequence[InternalRow]:
+    jvm.compiled_class(_ARROW_ROWS, (_ROWS,), beside=_ROW)
+    zone = jvm.settings.sessionLocalTimeZone()
+    return cast("Sequence[InternalRow]", jvm.static(_ARROW_ROWS, "rows")(messages, struct, zone))
 
 
 def _class_tag(jvm: Jvm, name: str) -> JavaObject:

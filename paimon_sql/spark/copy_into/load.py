@@ -26,8 +26,8 @@ from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options import session_options
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
-from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.sql.text.names import quote_name, quote_path
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
 from paimon_sql.storage.table.table import Table
@@ -47,7 +47,7 @@ def inserted_rows(session: JvmSession, table: Sequence[str], rows: DataFrame) ->
     view = f"__paimon_rows_{uuid.uuid4().hex}"
     rows.createOrReplaceTempView(view)
     try:
-        name = ".".join(map(quote_name, table))
+        name = quote_path(table)
         parsed = session.parsed(f"INSERT INTO {name} BY NAME SELECT * FROM {view}")
         return session.frame(session.execution(parsed).analyzed().query())
     finally:

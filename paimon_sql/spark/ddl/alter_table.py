@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from paimon_sql.catalog.catalog import Catalog
-from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import kind_of
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.table.materialized_table import MATERIALIZED_TABLE_DEFINITION_QUERY
 from paimon_sql.format.options.table.table import PATH
-from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.types import paimon_type, type_json
 from paimon_sql.spark.expressions.folding import folded
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
-from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.schema.changes import alter_columns, column_types, options
 from paimon_sql.storage.schema.changes.alter_columns import FIRST, Position
 from paimon_sql.storage.schema.changes.base import SchemaChange
@@ -47,49 +40,6 @@ def schema_changes(jvm: Jvm, changes: Iterable[JavaObject]) -> list[SchemaChange
             read = replace(read, default=folded(jvm, read.default))
         converted.append(read)
     return converted
-
-
-def alter_table(
-    catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
-) -> TableSchema:
-    """Apply a statement's changes to the schema of a table or branch, as one new version.
-
-    Raises:
-        NoSuchTableError: there is no such table.
-        InvalidInputError: the name is that of a system table, or a change is not possible.
-        UnsupportedError: the table is materialized, and its columns or its query would change.
-    """
-    if is_materialized(catalog.authorized_table(identifier).schema):
-        for change in changes:
-            _refuse_redefinition(identifier, change)
-    return change_table(catalog, identifier, changes, case_sensitive=case_sensitive)
-
-
-def change_table(
-    catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
-) -> TableSchema:
-    """As `alter_table`, but also for materialized tables."""
-    if identifier.system_table is not None:
-        refuse_branches_and_system_tables(identifier, "altered")
-
-    def change(schema: TableSchema) -> TableSchema:
-        table = catalog.authorized_table(identifier)
-        return kind_of(schema).changed(table, schema, changes, case_sensitive=case_sensitive)
-
-    return catalog.alter_table(identifier, change)
-
-
-def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
-    if (
-        isinstance(change, options.SetOption | options.RemoveOption)
-        and change.key != MATERIALIZED_TABLE_DEFINITION_QUERY.key
-    ):
-        return
-    if not isinstance(change, options.UpdateComment | alter_columns.UpdateColumnComment):
-        raise UnsupportedError(
-            f"{identifier} is a materialized table, whose columns are those of its query.",
-            remedy="Use ALTER MATERIALIZED TABLE .. AS to change its query.",
-        )
 
 
 def _set_property(change: JavaObject) -> SchemaChange:

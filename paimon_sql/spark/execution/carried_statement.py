@@ -16,7 +16,7 @@ from paimon_sql.spark.jvm.gateway import PLANS, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.context import TableName
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.table.table import Table
 
 S = TypeVar("S", bound=Statement)

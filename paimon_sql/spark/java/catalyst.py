@@ -111,6 +111,7 @@ class StructType(DataType, Protocol):
     """``StructType``."""
 
     def fields(self) -> Sequence[StructField]: ...
+    def treeString(self) -> str: ...
 
 
 class Values(Object, Protocol):

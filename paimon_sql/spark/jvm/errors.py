@@ -58,7 +58,12 @@ def paimon_error_of(raised: BaseException | None) -> PaimonError | None:
         raised = raised._cause  # PySpark has no Java exception for this one
     if isinstance(raised, PaimonError):
         return raised
-    for link in _causes(raised):
+    return paimon_error_in(thrown_by(raised))
+
+
+def paimon_error_in(thrown: Throwable | None) -> PaimonError | None:
+    """As `paimon_error_of`, of a Java exception."""
+    for link in causes(thrown):
         if (found := _noted(link) or _of_worker(link)) is not None:
             return found
     return None
@@ -90,7 +95,7 @@ def one_error(doing: str) -> Iterator[None]:
     except (Py4JJavaError, CapturedException) as error:
         if (ours := paimon_error_of(error)) is not None:
             raise ours from None
-        raise InvalidInputError(f"{doing}: {_root_message(thrown_by(error), str(error))}") from None
+        raise InvalidInputError(f"{doing}: {root_message(thrown_by(error), str(error))}") from None
 
 
 @contextmanager
@@ -112,7 +117,7 @@ def refusals(name: str = "") -> Iterator[None]:
         raise InvalidInputError(message.replace("table ``", f"table `{name}`") if name else message) from None
 
 
-def _root_message(thrown: Throwable | None, default: str) -> str:
+def root_message(thrown: Throwable | None, default: str) -> str:
     """The first line of the root cause's message, without the plan that follows an analysis error."""
     while thrown is not None and (cause := thrown.getCause()) is not None:
         thrown = cause
@@ -120,9 +125,8 @@ def _root_message(thrown: Throwable | None, default: str) -> str:
     return _RAISED.sub("", str(text).strip().split(";\n", 1)[0].split("\n", 1)[0].strip())
 
 
-def _causes(raised: BaseException | None) -> Iterator[Throwable]:
-    """The chain of Java exceptions, outermost first."""
-    thrown = thrown_by(raised)
+def causes(thrown: Throwable | None) -> Iterator[Throwable]:
+    """A Java exception and its causes, outermost first."""
     while thrown is not None:
         yield thrown
         thrown = thrown.getCause()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar, cast
 
@@ -53,6 +54,7 @@ class Jvm:
         self.gateway: JavaGateway = context._gateway
         self.pickler = CloudPickleSerializer()
         self._constants: dict[str, object] = {}
+        self._turns: dict[str, threading.RLock] = {}
         self._remembered = Cache[str, object](_MAX_REMEMBERED)
         ensure_callback_server_started(self.gateway)
         # Otherwise a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
@@ -263,9 +265,12 @@ class Jvm:
         return made.toClass(loader, None)
 
     def constant(self, key: str, make: Callable[[], T]) -> T:
-        """An immutable Java object, made once and cached forever by its key."""
+        """An immutable Java object, made once and cached forever by its key; other threads wait while it is made."""
         if key not in self._constants:
-            self._constants[key] = make()
+            with self._turns.setdefault(key, threading.RLock()):
+                if key not in self._constants:
+                    self._constants[key] = make()
+            self._turns.pop(key, None)
         return cast(T, self._constants[key])
 
     def remember(self, key: str, make: Callable[[], T]) -> T:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from paimon_sql.catalog.alter_table import change_table
 from paimon_sql.catalog.iceberg.tables import withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
@@ -27,7 +28,6 @@ from paimon_sql.format.options.table.table import PRIMARY_KEY, TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import FieldJson, paimon_fields, struct_of
-from paimon_sql.spark.ddl.alter_table import change_table
 from paimon_sql.spark.ddl.create_table import build_schema
 from paimon_sql.spark.execution.carried_statement import StatementContext, is_read_only
 from paimon_sql.spark.jvm.errors import one_error

@@ -26,13 +26,13 @@ from paimon_sql.spark.jvm.errors import one_error
 from paimon_sql.spark.jvm.gateway import CATALYST, EXPRESSIONS, private_field
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.functions import NameLocations, calls_in
-from paimon_sql.sql.text.names import quote_name
+from paimon_sql.sql.text.names import quote_name, quote_path
 from paimon_sql.storage.materialized.refresh import SourceState
+from paimon_sql.storage.scan.pinned import pinned
 from paimon_sql.storage.scan.read_state import Comparison, RowChange, compared, is_tracked, state_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import DELTA
@@ -276,10 +276,10 @@ class QualifiedNames:
                 remedy="Create a view in the catalog, or write its query as a common table expression.",
             )
         if len(parts) == 1:
-            return _sql([self._current, *self._database, *parts])
+            return quote_path([self._current, *self._database, *parts])
         if parts[0] in self._catalogs or len(parts) > 2 or not self._has_database(parts[0]):
-            return _sql(parts)
-        return _sql([self._current, *parts])
+            return quote_path(parts)
+        return quote_path([self._current, *parts])
 
     def _has_database(self, name: str) -> bool:
         """Whether the current catalog has a database; otherwise the name may be a format: parquet.`/path`."""
@@ -307,8 +307,4 @@ class QualifiedNames:
             stored = self._catalog.function_name(Identifier(database, name[-1]))
         except NoSuchDatabaseError:
             return None
-        return None if stored is None else _sql([self._current, database, name[-1]])
-
-
-def _sql(parts: list[str]) -> str:
-    return ".".join(map(quote_name, parts))
+        return None if stored is None else quote_path([self._current, database, name[-1]])

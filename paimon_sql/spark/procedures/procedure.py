@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
-from paimon_sql.errors import NotFoundError
+from paimon_sql.errors import NotFoundError, did_you_mean
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.records import to_arrow
 from paimon_sql.format.schema.types import DataField, DataType, string_type
@@ -37,6 +37,16 @@ RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the result columns of Apache Paimon's own connector."""
 
 
+_OTHER_NAMES = {
+    "rewrite_data_files": "compact",
+    "rewrite_manifests": "compact_manifest",
+    "rollback_to_snapshot": "rollback",
+    "snapshot": "copy",
+    "migrate": "migrate_table",
+    "run_compaction": "compact",
+    "run_clean": "expire_snapshots",
+}
+"""Procedures of other lakehouses, with Paimon's."""
 _PARAMETER = f"{CATALOG}.procedures.ProcedureParameter"
 _CARRIED = Argument("statement", string_type(), "the statement, encoded", required=True)
 
@@ -80,10 +90,12 @@ def load_procedure(context: StatementContext, ident: Ident) -> UnboundProxy:
     if found is not None:
         return UnboundProxy(jvm, found.name, _bound(found, context))
     called = ".".join([*namespace, ident.name()])
+    meant = _OTHER_NAMES.get(ident.name().lower(), ident.name())
     error = NotFoundError(
         f"Catalog {catalog.name} has no procedure {called}.",
         name=called,
-        remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
+        remedy=did_you_mean(f"{SYSTEM_DATABASE}.{meant}", (f"{SYSTEM_DATABASE}.{name}" for name in procedures()))
+        or f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
     )
     return UnboundProxy(jvm, called, error)
 

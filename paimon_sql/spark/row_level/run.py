@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import random
-import time
 from dataclasses import dataclass, replace
 
-from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
-from paimon_sql.format.options.engines.spark import (
-    WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS,
-    WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS,
-)
-from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_CHANGELOG
-from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, RowChange, Rows, rows_of_scan
+from paimon_sql.spark.row_level.lineage import TracedStatement, traced
 from paimon_sql.spark.row_level.schema_evolution import evolve
-from paimon_sql.spark.row_level.strategies import change_append, change_columns, drop_keys, upsert
+from paimon_sql.spark.row_level.strategies import change_append, change_columns, drop_changed_keys, upsert
 from paimon_sql.spark.row_level.target import StatementRun, TargetProxy
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
-from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.metadata_columns import (
     BUCKET,
     FILE_PATH,
@@ -30,16 +21,12 @@ from paimon_sql.storage.read.metadata_columns import (
     metadata_fields,
 )
 from paimon_sql.storage.row_level.copy_on_write import remove_partitions
-from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
-from paimon_sql.storage.scan.files_to_read import OTHER_BRANCHES
+from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy, check_assigned, check_columns
+from paimon_sql.storage.scan.pinned import pinned
+from paimon_sql.storage.statements.delete import deletes_whole_partitions
+from paimon_sql.storage.statements.retries import retried_on_conflict
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 from paimon_sql.storage.write.buckets.base import bound_partition_keys
-
-_MAX_ATTEMPTS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS
-_WAIT_MILLIS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS
-_ATTEMPTS = 8
-_MAX_WAIT = 2.0
 
 
 @dataclass(frozen=True)
@@ -60,17 +47,16 @@ class RowLevelRun(StatementRun):
         Raises:
             CommitConflictError: concurrent commits changed the same rows during each attempt.
         """
-        attempt = 0
-        while True:
-            table = self._table()
-            try:
-                return self._once(table)
-            except CommitConflictError:
-                attempts, wait = _retry_policy(table, attempt)
-                attempt += 1
-                if attempt >= attempts:
-                    raise
-                time.sleep(wait)
+        with traced(self.session.jvm, self._described) as done:
+            counts = retried_on_conflict(self._table, self._once)
+            done(counts.updated + counts.deleted + counts.inserted)
+        return counts
+
+    def _described(self) -> TracedStatement:
+        """The statement with the plan of the rows that it changes, for lineage."""
+        table, text = self._table(), self.statement.text
+        _, changed = self._changes(table, self._strategy(table), table.snapshots.latest(), text)
+        return TracedStatement(self.operation, text, table, changed.frame._jdf.queryExecution().analyzed())
 
     def explain(self, mode: str) -> str:
         """The strategy of `run` and the plan that finds the rows, without executing them.
@@ -104,7 +90,7 @@ class RowLevelRun(StatementRun):
             return change_columns(change, _set_columns(table, self.statement))
         if strategy in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
             return change_append(change, strategy)
-        return drop_keys(change)
+        return drop_changed_keys(change)
 
     def _changes(
         self, table: Table, strategy: RowLevelStrategy, base: Snapshot | None, text: str
@@ -129,20 +115,13 @@ class RowLevelRun(StatementRun):
             bound = self.operation is Operation.MERGE and bound_partition_keys(table.schema)
             return (*table.schema.primary_keys, *((PARTITION,) if bound else ()))
         required = (BUCKET.name,) if strategy is RowLevelStrategy.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
-        if taken := {*required} - {f.name for f in metadata_fields(table.schema)}:
-            raise UnsupportedError(
-                f"{table.name}: rows cannot be changed while a column is named {min(taken)}.",
-                remedy="Rename the column.",
-            )
+        check_columns(table, required)
         by_id = is_tracked(table.schema) and strategy is not RowLevelStrategy.DROP_KEYS
         return (*required, ROW_ID.name) if by_id else required
 
     def _may_delete_partitions(self, table: Table) -> bool:
         """Whether the statement may delete a whole partition, or all rows, without a changelog of each row."""
-        if not isinstance(self.statement, DeleteFrom):
-            return False
-        needs_changelog: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
-        if needs_changelog and table.schema.has_key:
+        if not isinstance(self.statement, DeleteFrom) or not deletes_whole_partitions(table):
             return False
         return bool(table.schema.partition_keys) or self.statement.where is None
 
@@ -159,23 +138,10 @@ class RowLevelRun(StatementRun):
         return Counts(deleted=count)
 
     def _refuse_key_changes(self, table: Table, changed: ChangedRows) -> None:
-        if self.operation is Operation.UPDATE and changed.id_before:
-            names = ", ".join(changed.id_before)
-            raise UnsupportedError(
-                f"{table.name}: UPDATE cannot set primary key columns ({names}).",
-                remedy="DELETE the row and INSERT it with its new key.",
-            )
-        bound = bound_partition_keys(table.schema)
-        if isinstance(self.statement, Update) and (bound or not merge_engine(table.schema).moves_rows):
+        if isinstance(self.statement, Update):
             set_here = {assignment.column[-1].lower() for assignment in self.statement.assignments}
             free = set(table.schema.partition_keys) - set(table.schema.primary_keys)
-            if fixed := sorted(name for name in free if name.lower() in set_here):
-                why = "bucket" if bound else "merge-engine, ignore-delete"
-                raise UnsupportedError(
-                    f"{table.name}: UPDATE cannot set {', '.join(fixed)}: rows of this table cannot move"
-                    f" to another partition ({why}).",
-                    remedy="DELETE the row and INSERT it again.",
-                )
+            check_assigned(table, {*changed.id_before, *(name for name in free if name.lower() in set_here)})
 
     def _table(self) -> Table:
         return self.table(self.statement.options, ", whose rows cannot be changed")
@@ -205,20 +171,3 @@ def _set_columns(table: Table, statement: Update | MergeInto) -> tuple[str, ...]
         assignments = tuple(a for c in updates for a in c.assignments)
     assigned = {part.lower() for a in assignments for part in a.column}
     return tuple(name for name in table.schema.names if name.lower() in assigned)
-
-
-def _retry_policy(table: Table, attempt: int) -> tuple[int, float]:
-    """The maximum number of attempts, and the seconds to wait after an attempt."""
-    attempts, millis = _MAX_ATTEMPTS, _WAIT_MILLIS
-    if not table.layout.groups_files or not (table.options.has(attempts) or table.options.has(millis)):
-        return _ATTEMPTS, min(_MAX_WAIT, 0.05 * 2**attempt) * random.random()
-    return table.options.get(attempts), table.options.get(millis) / 1000
-
-
-def pinned(table: Table, snapshot: Snapshot | None) -> Table:
-    """The table at a snapshot for the statement's reads: with its current schema, and without other branches."""
-    ignored = TRAVEL_KEYS | OTHER_BRANCHES | {SCAN_BUCKET.key}
-    options = {k: v for k, v in table.schema.options.items() if k not in ignored}
-    if snapshot is not None:
-        options[SCAN_SNAPSHOT_ID.key] = str(snapshot.id)
-    return replace(table, schema=replace(table.schema, options=options))

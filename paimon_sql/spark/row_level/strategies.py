@@ -39,18 +39,16 @@ from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import write_rows
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
-from paimon_sql.storage.compact.compaction import compact_due, run_tasks
 from paimon_sql.storage.data_files.live_files import bucketed_groups
-from paimon_sql.storage.indexes.drop_global_index import indexes_unchanged, outdated_indexes
-from paimon_sql.storage.indexes.global_index import drop_messages
-from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, is_tracked
 from paimon_sql.storage.row_level import vectors
-from paimon_sql.storage.row_level.change_keys import Change, change_read, keys_unchanged
-from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
-from paimon_sql.storage.row_level.copy_on_write import check_no_invisible_rows, plan_drop, plan_rewrite
+from paimon_sql.storage.row_level.change_keys import Change, change_read
+from paimon_sql.storage.row_level.columns import ColumnTask
+from paimon_sql.storage.row_level.copy_on_write import check_no_invisible_rows
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
+from paimon_sql.storage.statements.delete import commit_changed_keys, drop_keys
+from paimon_sql.storage.statements.update import commit_changed_columns, commit_replaced_rows
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.base import bound_partition_keys, bucket_mode
 from paimon_sql.storage.write.plan import plan_write
@@ -67,23 +65,13 @@ def change_append(change: RowChange, strategy: RowLevelStrategy) -> Counts:
     Raises:
         CommitConflictError: a concurrent commit has changed the same files.
     """
-    table, base, changed, executor = change.table, change.base, change.rows, SparkExecutor(change.jvm)
+    table, changed, executor = change.table, change.rows, SparkExecutor(change.jvm)
     with change.transaction() as transaction:
         task = TrackedWriteTask(table) if is_tracked(table.schema) else plan_write(table)
         batches = few_rows(change.jvm, changed.frame)
         results = [_write(task, batches)] if batches is not None else _write_on_executors(task, changed)
-        staged = transaction.staged
-        messages = list(task.finalize(staged.own(m for s in results for m in s.messages), executor))
-        marked = vectors.marked_files(table, base, vectors.joined(s.marks for s in results))
-        if strategy is RowLevelStrategy.VECTORS:
-            messages += staged.own(vectors.mark(table, base, marked))
-        else:
-            rewritten = plan_rewrite(table, vectors.with_existing_deletions(table, base, marked))
-            messages += staged.own(run_tasks(table, executor, rewritten))
-            messages += staged.own(vectors.drop_vectors(table, base, [e for e, _ in marked]))
-        if messages:
-            transaction.require(*task.validations(messages))
-            operations.append(transaction, messages)
+        messages = (m for s in results for m in s.messages)
+        commit_replaced_rows(transaction, task, messages, vectors.joined(s.marks for s in results), strategy, executor)
     return Counts.of(results)
 
 
@@ -96,7 +84,8 @@ def _write(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> WorkerResult:
 def _write_on_executors(task: WriteTask, changed: ChangedRows) -> list[WorkerResult]:
     with row_limited_batches(changed.frame):
         writer, rows = distributed(task, changed.frame)
-        return run_on_executors(task.table, rows, partial(_write, writer), lambda result: result.messages)
+        work = rows.worker(partial(_write, writer))
+        return run_on_executors(task.table, rows.frame, work, lambda result: result.messages)
 
 
 @dataclass(frozen=True)
@@ -156,14 +145,8 @@ def change_columns(change: RowChange, columns: tuple[str, ...]) -> Counts:
     task = _WorkerTask(ColumnTask(table, columns, groups), plan_write(table))
     with change.transaction() as transaction:
         results = [task.run(_by_id(batches))] if batches is not None else _run_on_executors(table, task, frame)
-        messages = transaction.staged.own(m for s in results for m in s.messages)
-        replaced = outdated_indexes(table, base, messages, task.columns.written)
-        marks = vectors.marked_files(table, base, vectors.joined(s.marks for s in results))
-        messages += transaction.staged.own(vectors.mark(table, base, marks))
-        messages += drop_messages(replaced)
-        if messages:
-            transaction.require(columns_unchanged(messages), indexes_unchanged(messages, task.columns.written))
-            operations.append(transaction, messages)
+        messages = (m for s in results for m in s.messages)
+        commit_changed_columns(transaction, task.columns, messages, vectors.joined(s.marks for s in results))
     return Counts.of(results)
 
 
@@ -185,7 +168,7 @@ def upsert(change: RowChange) -> Counts:
     Raises:
         CommitConflictError: a concurrent commit has written rows of the same keys.
     """
-    jvm, table, changed, operation = change.jvm, change.table, change.rows, change.operation
+    table, changed, operation = change.table, change.rows, change.operation
     before = {column: quote_name(old) for column, old in changed.id_before.items()}
     if operation is Operation.MERGE:
         before |= {c: f"{PARTITION}.{quote_name(c)}" for c in bound_partition_keys(table.schema)}
@@ -204,10 +187,7 @@ def upsert(change: RowChange) -> Counts:
     task = plan_write(table)
     with change.transaction() as transaction:
         written, counts = _write_upserts(change, task, frame)
-        if messages := transaction.staged.own(written):
-            compacted = compact_due(table, messages, SparkExecutor(jvm), planned_on=task.planned_on)
-            transaction.require(keys_unchanged(messages), *task.validations(messages))
-            operations.append(transaction, [*messages, *compacted])
+        commit_changed_keys(transaction, task, written, SparkExecutor(change.jvm))
     return counts
 
 
@@ -264,7 +244,7 @@ def _exchange(jvm: Jvm, task: WriteTask, frame: DataFrame) -> tuple[list[CommitM
     return messages, Counts(**observation.get) if messages else Counts()
 
 
-def drop_keys(change: RowChange) -> Counts:
+def drop_changed_keys(change: RowChange) -> Counts:
     """Rewrite the files that contain keys of deleted rows, without these keys.
 
     Args:
@@ -274,19 +254,12 @@ def drop_keys(change: RowChange) -> Counts:
         UnsupportedError: the table has rows that reads do not see before a compaction.
         CommitConflictError: a concurrent commit has written rows of the same keys, or rewritten the files.
     """
-    table, base = change.table, change.base
-    check_no_invisible_rows(table, base)
-    schema = table.schema
+    schema = change.table.schema
+    check_no_invisible_rows(change.table, change.base)
     names = dict.fromkeys([*schema.partition_keys, *schema.primary_keys, BUCKET.name])
     rows = change.rows.frame.select(*(quote_name(name) for name in names)).toArrow()
     if not len(rows):
         return Counts()
-    tasks = plan_drop(table, base, rows, BUCKET.name)
     with change.transaction() as transaction:
-        rewritten = transaction.staged.own(run_tasks(table, SparkExecutor(change.jvm), tasks))
-        messages = [m for m in rewritten if not m.is_empty()]
-        deleted = {f.file_name for m in messages for f in m.deleted_files}
-        messages += vectors.drop_vectors(table, base, [t.entry for t in tasks if t.entry.file.file_name in deleted])
-        transaction.require(keys_unchanged(messages))
-        operations.append(transaction, messages)
+        drop_keys(transaction, rows, SparkExecutor(change.jvm))
     return Counts(deleted=len(rows))

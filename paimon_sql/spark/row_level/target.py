@@ -34,7 +34,7 @@ from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, read
 from paimon_sql.spark.scan.proxies.planned import PLAIN, PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.columns.blobs_and_vectors import descriptor_columns, view_columns
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.task import ReadTask

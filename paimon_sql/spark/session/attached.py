@@ -6,7 +6,7 @@ import contextlib
 from functools import partial
 
 from paimon_sql.catalog.catalog import Catalog
-from paimon_sql.catalog.registry import normalized_warehouse, open_catalog
+from paimon_sql.catalog.registry import CATALOG_PREFIX, IMPLEMENTATION, normalized_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
@@ -16,6 +16,7 @@ from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathN
 from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, is_spark_table, options_of_session_catalog
 from paimon_sql.spark.java.objects import Field
 from paimon_sql.spark.java.session import CatalogManager
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, private_field
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import remove_rules
@@ -23,16 +24,16 @@ from paimon_sql.spark.rules.optimizer import add_rules
 from paimon_sql.spark.scan.proxies.deletion_mask import DeletedRowFilter
 from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
+from paimon_sql.spark.statement_rules.catalog_listings import ViewsAmongTables
 from paimon_sql.spark.statement_rules.dataframe_writes import TableAsSelect
+from paimon_sql.spark.statement_rules.failing_explain import FailingExplain
+from paimon_sql.spark.statement_rules.show_create_table import ShowCreateTable
 from paimon_sql.spark.statement_rules.spark_commands import PaimonTableCommands
 from paimon_sql.spark.write.proxies import StreamWriteRule, TableLocation
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
-CATALOG_PREFIX = "spark.sql.catalog."
 _DEFER_CAST_ERRORS = "spark.sql.variant.pushVariantIntoScan.deferCastError"
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
-IMPLEMENTATION = "paimon_sql"
-"""The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
 _SESSION_CATALOG_FIELD = "defaultSessionCatalog"
 """The field of a ``CatalogManager`` with Spark's own catalog."""
 
@@ -62,6 +63,9 @@ class AttachedSession:
                 StoragePartitioning(session),
                 StreamWriteRule(session, self._home),
                 TableAsSelect(self),
+                *([ViewsAmongTables(session)] if HAS_VIEWS else []),
+                ShowCreateTable(session),
+                FailingExplain(session),
             ],
         )
 

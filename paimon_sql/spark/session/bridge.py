@@ -13,6 +13,7 @@ from functools import partial
 
 from pyspark import SparkContext
 
+from paimon_sql.catalog.registry import CATALOG_PREFIX
 from paimon_sql.process import share
 from paimon_sql.spark.catalog.path_catalog import PaimonSource, PathCatalogProxy
 from paimon_sql.spark.java.objects import JavaObject, Seq
@@ -22,7 +23,7 @@ from paimon_sql.spark.jvm.gateway import DATASOURCES, Jvm, private_field
 from paimon_sql.spark.jvm.proxy import ScalaFunction, python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule
-from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
+from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.spark.session.parser import ParserProxy
 from paimon_sql.spark.statement_rules.dataframe_writes import MergeSchemas
 from paimon_sql.spark.statement_rules.expressions import FileNames, VariantCasts

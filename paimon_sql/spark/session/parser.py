@@ -6,6 +6,7 @@ timestamp's precision. Raised by a proxy, the JVM would wrap them in an exceptio
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -34,8 +35,10 @@ from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.sql import functions
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, may_need_rewrite, rewrite
+from paimon_sql.sql.statements.tables.create_table import UNSTORED_SETTING
 from paimon_sql.storage.format_tables import FormatTable
 
+_LOG = logging.getLogger("paimon_sql")
 Attach = Callable[[ClassicSession], AttachedSession]
 """Returns the attached session of a JVM session, and attaches its catalogs first if it has none."""
 
@@ -124,6 +127,8 @@ class ParserProxy(Proxy):
             bound = self._delegate.call_catching(lambda: with_parameters(self.jvm, *given), text)
             rewritten = rewrite(bound, context)
         self._check(rewritten)
+        for warning in rewritten.warnings:
+            _LOG.warning("%s", warning)
         return (text if rewritten.sql == substituted else rewritten.sql), binds
 
     def _with_variables(self, text: str) -> str:
@@ -178,6 +183,8 @@ class ParserProxy(Proxy):
             blob_column=lambda catalog, table, column: blob_column(
                 Context(attached.catalogs[catalog].catalog), table, column
             ),
+            has_table=lambda table: _open(attached, table) is not None,
+            refuses_unstored=lambda: self._session.conf.get(UNSTORED_SETTING, "") == "refuse",
         )
 
     def _merges_schema(self, table: TableName) -> bool:

@@ -33,7 +33,7 @@ from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
-from paimon_sql.storage.branches.management import moved_to_branch
+from paimon_sql.storage.branches.selection import moved_to_branch
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _WRITE = f"{PLANS}.V2WriteCommand"

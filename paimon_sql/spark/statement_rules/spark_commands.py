@@ -8,7 +8,7 @@ SQL and from DataFrames; each passes the optimizer before it is executed. A new 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from paimon_sql.errors import UnsupportedError
@@ -17,14 +17,12 @@ from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy
 from paimon_sql.spark.ddl.create_table import PROVIDER
 from paimon_sql.spark.java.catalyst import Attribute, InternalRow, LogicalPlan, TableName
 from paimon_sql.spark.java.objects import Option, Seq
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, DATASOURCES, PLANS
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule
+from paimon_sql.spark.statement_rules.catalog_listings import DESCRIBED_TABLES, ROWS, rows_by_name
 from paimon_sql.sql.context import SESSION_CATALOG
-
-_ROWS = f"{PLANS}.LocalRelation"
-_DESCRIBES = f"{DATASOURCES}.v2.ShowTablesExtendedExec"
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class CreateCommand:
         if not rule.is_paimon_table(database, name):
             return command
         if self.is_tolerant(command):
-            return rule.jvm.singleton(_ROWS).apply(rule.jvm.nil)
+            return rule.jvm.singleton(ROWS).apply(rule.jvm.nil)
         if self.writes(command):
             raise UnsupportedError(
                 f"{SESSION_CATALOG}.{database}.{name} is a Paimon table, which this command cannot write to.",
@@ -93,17 +91,12 @@ def check_list(command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
     ours = rule.described(database, str(command.tableIdentifierPattern().get()), command.output())
     if not ours:
         return command
-    relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
+    relation, jvm = rule.jvm.singleton(ROWS), rule.jvm
     sparks: Seq[InternalRow] = relation.fromExternalRows(command.output(), command.run(rule.session.java)).data()
     # Spark's rows may include Paimon's tables from a shared metastore.
-    rows = _by_name(jvm.items(sparks)) | ours
+    rows = rows_by_name(jvm.items(sparks)) | ours
     listed = [rows[key] for key in sorted(rows)]
-    return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
-
-
-def _by_name(rows: Iterable[InternalRow]) -> dict[tuple[bool, str], InternalRow]:
-    """The rows of SHOW TABLE EXTENDED by whether the table is temporary, and by name."""
-    return {(row.getBoolean(2), row.getUTF8String(1).toString()): row for row in rows}
+    return jvm.new(ROWS, command.output(), jvm.seq(listed), False, jvm.none)
 
 
 def _persistent_view(command: LogicalPlan) -> TableName | None:
@@ -185,5 +178,5 @@ class PaimonTableCommands(PlanRule):
         if not shared.catalog.database_exists(database):
             return {}
         own = CatalogProxy(shared.session, shared.catalog, shared.session_catalogs)
-        rows = self.jvm.new(_DESCRIBES, output, own, self.jvm.seq([database]), pattern).executeCollect()
-        return {key: row for key, row in _by_name(rows).items() if not key[0]}
+        rows = self.jvm.new(DESCRIBED_TABLES, output, own, self.jvm.seq([database]), pattern).executeCollect()
+        return {key: row for key, row in rows_by_name(rows).items() if not key[0]}

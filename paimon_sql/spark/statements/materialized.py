@@ -15,7 +15,7 @@ from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.sql.statements.tables import materialized as sql
-from paimon_sql.sql.text.names import Wildcard, quote_name, string_sql, wildcard_pattern
+from paimon_sql.sql.text.names import Wildcard, quote_name, quote_path, string_sql, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
 from paimon_sql.system_tables.catalog.materialized_tables import materialized_names
 
@@ -104,7 +104,7 @@ def _create_sql(context: StatementContext, identifier: Identifier) -> str:
     ]
     if schema.has_key:
         columns.append(f"  PRIMARY KEY ({', '.join(map(quote_name, schema.primary_keys))}) NOT ENFORCED")
-    name = ".".join(map(quote_name, (context.catalog.name, identifier.database, identifier.table)))
+    name = quote_path((context.catalog.name, identifier.database, identifier.table))
     lines = [f"CREATE MATERIALIZED TABLE {name} (", ",\n".join(columns), ")"]
     if schema.comment:
         lines.append(f"COMMENT {string_sql(schema.comment)}")

@@ -22,7 +22,8 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import CATALYST_FILTERS, PartitionInterface, TableInterface
-from paimon_sql.spark.conversion.references import partitioned_by
+from paimon_sql.spark.connector.lineage import lineage_properties
+from paimon_sql.spark.conversion.references import partitioned_by, references_to
 from paimon_sql.spark.conversion.rows import internal_rows, row_values
 from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struct, struct_json, struct_of
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
@@ -37,6 +38,8 @@ from paimon_sql.storage.operations import operations
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
+
+_CONSTRAINT = f"{CATALOG}.constraints.Constraint"
 
 
 @dataclass(eq=False)
@@ -74,7 +77,15 @@ class SchemaTable(TableInterface):
             known["primary-key"] = ",".join(schema.primary_keys)
         if schema.comment is not None:
             known["comment"] = schema.comment
-        return self.jvm.java_map(known)
+        return self.jvm.java_map({**known, **lineage_properties(self.jvm, self.table)})
+
+    def constraints(self) -> Sequence[JavaObject]:
+        schema = self.table.schema
+        if not schema.has_key:
+            return super().constraints()
+        columns = references_to(self.jvm, schema.primary_keys)
+        key = self.jvm.cls(_CONSTRAINT).primaryKey("primary_key", columns).enforced(False).build()
+        return self.jvm.array(_CONSTRAINT, [key])
 
     def _own_properties(self) -> dict[str, str]:
         """The properties that Spark reserves (Spark: ``TableCatalog.PROP_*``)."""
@@ -91,7 +102,7 @@ class PartitionManagement(PartitionInterface):
         chosen = self._entries(list(names), row)["partition"].combine_chunks()
         values = partition_values(self.table, pc.unique(chosen))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
-        return internal_rows(self.session, table, fields)
+        return internal_rows(self.jvm, table, fields)
 
     def partitionExists(self, row: InternalRow) -> bool:
         names = list(self.table.schema.partition_keys)

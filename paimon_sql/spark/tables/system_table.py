@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.connector.lineage import lineage_properties
 from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.java.connector import StringMap
 from paimon_sql.spark.java.objects import JavaObject
@@ -20,6 +22,7 @@ from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe, split_size
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.planned import MicroBatchStreamProxy, PlannedTraits, PythonScanProxy, Task
+from paimon_sql.spark.scan.proxies.spread import SpreadScanProxy
 from paimon_sql.spark.tables.base import FilteredScanBuilder, ReadOnlyTable, ScanBuilder, under_push_down
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
@@ -30,8 +33,21 @@ from paimon_sql.system_tables import CatalogTable, ScannedTable, SystemTable, Ta
 from paimon_sql.system_tables.base import View
 from paimon_sql.system_tables.formatting import one_chunk
 
-Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
-"""Computes some columns of a system table; may return only rows that match the predicate."""
+_MAX_LOCAL_ROWS = 200_000
+"""Spark holds all rows of a local scan."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a system table under the options of a read.
+
+    Attributes:
+        compute: computes some columns; may return only rows that match the predicate.
+        estimate: the approximate number of rows, if there may be very many.
+    """
+
+    compute: Callable[[Sequence[str], Predicate | None], pa.Table]
+    estimate: Callable[[], int] = lambda: 0
 
 
 @dataclass(eq=False)
@@ -40,7 +56,7 @@ class MetadataTableProxy(ReadOnlyTable):
 
     @abstractmethod
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        """The function that computes the rows with the options of a read."""
+        """The rows with the options of a read."""
 
     def newScanBuilder(self, options: StringMap) -> ScanBuilder:
         rows = self.rows_under(read_options(self.jvm, options))
@@ -68,7 +84,8 @@ class SystemTableProxy(MetadataTableProxy):
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
         table = with_read_options(self.session, self.table, options)
-        return lambda names, predicate: self.system_table.selected(table, names, predicate)
+        system_table = self.system_table
+        return Rows(partial(system_table.selected, table), partial(system_table.estimated_rows, table))
 
 
 @dataclass(eq=False)
@@ -88,7 +105,7 @@ class CatalogTableProxy(MetadataTableProxy):
         return self.name() == other.name()
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        return lambda names, predicate: self.catalog_table.rows(self.view, predicate).select(list(names))
+        return Rows(lambda names, predicate: self.catalog_table.rows(self.view, predicate).select(list(names)))
 
 
 @dataclass(eq=False)
@@ -97,7 +114,7 @@ class SystemScanBuilderProxy(FilteredScanBuilder):
 
     implements = [*FilteredScanBuilder.implements, f"{CONNECTOR}.read.SupportsPushDownLimit"]
     name: str
-    compute: Rows
+    found: Rows
     _limit: int | None = field(default=None, init=False)
 
     def pushLimit(self, limit: int) -> bool:
@@ -107,18 +124,20 @@ class SystemScanBuilderProxy(FilteredScanBuilder):
     def isPartiallyPushed(self) -> bool:
         return True
 
-    def build(self) -> LocalScanProxy:
+    def build(self) -> LocalScanProxy | SpreadScanProxy:
         predicate, names, limit = self._predicate, self._names, self._limit
 
         def rows() -> pa.Table:
-            found = self.compute(names, predicate)
+            found = self.found.compute(names, predicate)
             if predicate is not None:
                 # Spark evaluates the filters again; this saves sending it rows that do not match.
                 columns = {name: one_chunk(found[name]) for name in predicate.columns()}
                 found = found.filter(pc.fill_null(predicate.evaluate(columns), False))
             return found.slice(0, limit)
 
-        return LocalScanProxy(self.session, self._columns, f"paimon {self.name}", rows)
+        # Rows without columns, which are counted, are small.
+        few = not names or (limit is not None and limit < _MAX_LOCAL_ROWS) or self.found.estimate() < _MAX_LOCAL_ROWS
+        return (LocalScanProxy if few else SpreadScanProxy)(self.session, self._columns, f"paimon {self.name}", rows)
 
 
 @dataclass(eq=False)
@@ -138,6 +157,9 @@ class DerivedTableProxy(ReadOnlyTable):
 
     def name(self) -> str:
         return f"{self.table.name}${self.kind.name}"
+
+    def properties(self) -> Mapping[str, str]:
+        return self.jvm.java_map({"provider": "paimon", **lineage_properties(self.jvm, self.table)})
 
     def fields(self) -> Sequence[DataField]:
         return self.kind.fields(self.table) if isinstance(self.kind, ScannedTable) else self.table.schema.fields

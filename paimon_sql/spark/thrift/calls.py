@@ -20,7 +20,7 @@ from paimon_sql.spark.conversion.types import TypeJson, default_sql, spark_type
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
-from paimon_sql.spark.jvm.proxy import raise_java, subclass_instance
+from paimon_sql.spark.jvm.proxy import Method, raise_java, subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, NamePattern, Relation
 from paimon_sql.sql.context import SESSION_CATALOG
@@ -241,15 +241,17 @@ _LITERAL = re.compile(r"[A-Za-z0-9_%]*")
 _MANAGER = f"{_HIVE}.operation.OperationManager"
 
 
-def operation_manager(bridge: Bridge, sessions: JavaObject) -> JavaObject:
-    """Create a ``SparkSQLOperationManager`` that creates our operations for metadata, and Spark's for all other calls.
+def operation_manager(bridge: Bridge, sessions: JavaObject, create_statement: Method) -> JavaObject:
+    """Create a ``SparkSQLOperationManager`` that creates our operations for metadata and statements.
 
     Args:
         bridge: the bridge, for the catalogs of sessions.
         sessions: the ``ConcurrentHashMap`` of the connections' Spark sessions.
+        create_statement: its ``newExecuteStatementOperation``.
     """
     jvm = bridge.jvm
-    makers = {f"new{call.name}Operation": partial(_operation, bridge, call) for call in CALLS}
+    makers: dict[str, Method] = {f"new{call.name}Operation": partial(_operation, bridge, call) for call in CALLS}
+    makers["newExecuteStatementOperation"] = create_statement
     manager = subclass_instance(jvm, "org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager", makers)
     # Its constructor looks for this field in the parent of the created class, which for a subclass is the wrong one.
     operations = jvm.java_class(_MANAGER).getDeclaredField("handleToOperation")

@@ -11,12 +11,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError, SetupError
-from paimon_sql.spark.java.objects import JavaObject, Throwable
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import ClassicSession
+from paimon_sql.spark.jvm.errors import root_message
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
-from paimon_sql.spark.jvm.proxy import subclass_instance
+from paimon_sql.spark.jvm.proxy import Method, subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.spark.statement_log import StatementLog
 from paimon_sql.spark.thrift.calls import operation_manager
+from paimon_sql.spark.thrift.statements import StatementOperations
 
 PREFIX = "hive."
 """The prefix of the server's options."""
@@ -41,6 +44,7 @@ _LOOPBACK = "127.0.0.1"
 _HOST_VARIABLE = "HIVE_SERVER2_THRIFT_BIND_HOST"
 _BINARY = "ThriftBinaryCLIService"
 _SERVER = "org.apache.spark.sql.hive.thriftserver"
+_CANCELLING = ("onStatementCanceled", "onStatementTimeout")
 
 
 class ThriftServer:
@@ -69,7 +73,7 @@ class ThriftServer:
         except Py4JJavaError as error:
             self._clean_up()
             raise SetupError(
-                f"The Thrift server did not start: {_root_message(error.java_exception)}.",
+                f"The Thrift server did not start: {root_message(error.java_exception, str(error)).rstrip('.')}.",
                 remedy=f"Check {HOST}, {PORT} and the other options.",
             ) from None
         _, self._frontend = private_field(self._server, "thriftCLIService")
@@ -120,14 +124,15 @@ class ThriftServer:
             jvm.static("java.lang.System", "setProperty")(name, options[name])
         server = jvm.new(f"{_SERVER}.HiveThriftServer2", session)
         server.init(conf)
-        self._replace_operations(server, conf)
+        statements = StatementOperations(jvm, StatementLog("thrift"))
+        self._replace_operations(server, conf, statements)
         _, frontend = private_field(server, "thriftCLIService")
         if frontend.getClass().getSimpleName() == _BINARY:
             limit_connections(jvm, frontend, conf)
         companion = jvm.singleton(f"{_SERVER}.HiveThriftServer2")
         # An error of the server must not end the process.
         companion.systemExitOnError().set(False)
-        _listen(jvm, companion, server, context)
+        _listen(jvm, companion, server, context, statements.events())
         try:
             server.start()
         except Py4JJavaError:
@@ -135,7 +140,7 @@ class ThriftServer:
             raise
         return server
 
-    def _replace_operations(self, server: JavaObject, conf: JavaObject) -> None:
+    def _replace_operations(self, server: JavaObject, conf: JavaObject, statements: StatementOperations) -> None:
         """Replace Spark's operations by ours, before the server accepts connections."""
         jvm = self._jvm
         _, service = private_field(server, "cliService")
@@ -156,7 +161,7 @@ class ThriftServer:
 
         root_id = private_field(server, "sparkSession")[1].sessionUUID()
         sessions = subclass_instance(jvm, "java.util.concurrent.ConcurrentHashMap", {"remove": closed})
-        new = operation_manager(self._bridge, sessions)
+        new = operation_manager(self._bridge, sessions, statements.create)
         new.init(conf)
         field.set(manager, new)
         private_field(manager, "operationManager")[0].set(manager, new)
@@ -164,26 +169,33 @@ class ThriftServer:
         services.set(services.indexOf(old), new)
 
 
-def _listen(jvm: Jvm, companion: JavaObject, server: JavaObject, context: JavaObject) -> None:
-    """Register the server's events in Spark's UI, which Spark itself would do only after the server has started."""
+def _listen(
+    jvm: Jvm, companion: JavaObject, server: JavaObject, context: JavaObject, events: Mapping[str, Method]
+) -> None:
+    """Register the server's events in Spark's UI, which Spark itself would do only after the server has started.
+
+    Args:
+        jvm: the JVM.
+        companion: the Scala object of the server's class.
+        server: the server.
+        context: the Spark context.
+        events: methods of the event manager.
+    """
     method = next(m for m in companion.getClass().getDeclaredMethods() if m.getName() == "createListenerAndUI")
     method.setAccessible(True)
     method.invoke(companion, jvm.objects([server, context]))
 
-    def ended(events: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> None:
-        proceed()
-        # A statement may start more jobs afterwards; Spark itself cancels only the running ones.
-        context.cancelJobGroupAndFutureJobs(arguments[0])
+    def with_cancelled_jobs(event: Method) -> Method:
+        def ended(target: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> None:
+            event(target, arguments, proceed)
+            # A statement may start more jobs afterwards; Spark itself cancels only the running ones.
+            context.cancelJobGroupAndFutureJobs(arguments[0])
 
-    methods = {"onStatementCanceled": ended, "onStatementTimeout": ended}
-    events = subclass_instance(jvm, f"{_SERVER}.ui.HiveThriftServer2EventManager", methods, context)
-    getattr(companion, "eventManager_$eq")(events)
+        return ended
 
-
-def _root_message(error: Throwable) -> str:
-    while (cause := error.getCause()) is not None:
-        error = cause
-    return (error.getMessage() or error.toString()).rstrip(".")
+    methods = {**events, **{name: with_cancelled_jobs(events[name]) for name in _CANCELLING}}
+    manager = subclass_instance(jvm, f"{_SERVER}.ui.HiveThriftServer2EventManager", methods, context)
+    getattr(companion, "eventManager_$eq")(manager)
 
 
 _THRIFT = "org.apache.thrift"

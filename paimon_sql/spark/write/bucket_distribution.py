@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark import StorageLevel, TaskContext
@@ -23,6 +24,7 @@ from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
 from paimon_sql.spark.conversion.rows import cast_back
 from paimon_sql.spark.execution.distribute import map_in_arrow
 from paimon_sql.spark.execution.executor import hide_traceback
+from paimon_sql.spark.write.exchange import Batches, arrived, exchange
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.columns.defaults import default_scalars, fill_defaults
 from paimon_sql.storage.table.partitions import conform_batch
@@ -39,10 +41,16 @@ from paimon_sql.storage.write.clustering.clustering import ClusteredWriteTask, r
 from paimon_sql.storage.write.distribution import Numbers, Places, Relocate, merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
 
+R = TypeVar("R")
 _ORDER = "_ORDER"
+_BUCKET = StructField(BUCKET.name, IntegerType())
 _LOCATIONS = StructType(
     [StructField(KEY, BinaryType()), StructField(OLD_PARTITION, BinaryType()), StructField(OLD_BUCKET, IntegerType())]
 )
+
+
+def _as_given(batches: Batches) -> Batches:
+    return batches
 
 
 @dataclass(frozen=True)
@@ -51,11 +59,16 @@ class DistributedFrame:
 
     Attributes:
         task: the task of the writers.
-        frame: the rows, with the table's column names, optionally followed by the row kind.
+        frame: what each task gets from Spark: the rows, with the table's column names, optionally followed by the row
+            kind, or what an exchange brought.
+        struct: the rows' columns in Spark.
+        rows_of: computes the rows of a task from what it gets.
     """
 
     task: WriteTask
     frame: DataFrame
+    struct: StructType
+    rows_of: Callable[[Batches], Batches] = _as_given
 
     @property
     def tasks(self) -> int:
@@ -74,31 +87,34 @@ class DistributedFrame:
         if not merges_locally(task.table):
             return self
 
-        def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def merge(batches: Batches) -> Batches:
             types: dict[str, pa.DataType] = {}
 
             with hide_traceback():
                 for rows in merged_locally(task.table, task.prepared(_recorded(batches, types))):
                     yield cast_back(rows.select([*names, VALUE_KIND.name]), types)
 
-        return replace(self, frame=map_in_arrow(self.frame, merge, self._struct()))
+        return replace(self._then(merge), struct=self._struct())
 
     def exchanged(
         self, tasks: int, columns: Sequence[str], owners: Callable[[pa.RecordBatch], Numbers]
     ) -> DistributedFrame:
-        owner = column_of(self.task.table.schema, columns, lambda batch: pa.array(owners(batch)), "int")
-        return replace(self, frame=self.frame.repartitionById(tasks, owner))
+        conform = conformer(self.task.table.schema, columns)
+
+        def owners_of(batch: pa.RecordBatch) -> Numbers:
+            return owners(conform([batch.column(name) for name in columns]))
+
+        return replace(self, frame=exchange(self.frame, self.rows_of, tasks, owners_of), rows_of=arrived)
 
     def assigned(self, columns: Sequence[str], assign: Callable[[pa.RecordBatch], Numbers]) -> DistributedFrame:
         conform = conformer(self.task.table.schema, columns)
 
-        def bucket_of(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        def with_bucket(batches: Batches) -> Batches:
             for batch in batches:
-                yield pa.array(assign(conform(batch if isinstance(batch, tuple) else (batch,))))
+                buckets = assign(conform([batch.column(name) for name in columns]))
+                yield batch.append_column(BUCKET.name, pa.array(buckets, arrow_type(BUCKET.type)))
 
-        # An assigner has state, so Spark must not call it twice for a row.
-        bucket = arrow_udf(bucket_of, "int").asNondeterministic()(*(col(quote_name(name)) for name in columns))
-        return replace(self, frame=self.frame.withColumn(BUCKET.name, bucket))
+        return replace(self._then(with_bucket), struct=StructType([*self.struct, _BUCKET]))
 
     def relocated(self, places: Sequence[Places], relocate: Relocate) -> DistributedFrame:
         """The rows with their kinds and the partitions to write them to; their buckets are in ``_BUCKET``.
@@ -107,7 +123,8 @@ class DistributedFrame:
             places: read the locations of existing keys.
             relocate: relocates the rows of an assigner partition.
         """
-        task, frame, schema = self.task, self.frame, self.task.table.schema
+        task, schema = self.task, self.task.table.schema
+        frame = self.frame if self.rows_of is _as_given else map_in_arrow(self.frame, self.rows_of, self.struct)
         count = assigner_count(task.table, self.parallelism)
         key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
         keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
@@ -118,25 +135,40 @@ class DistributedFrame:
         else:
             keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _LOCATIONS.fields[1:]))
         by_key = keyed.repartitionById(count, pmod(spark_hash(col(KEY)), lit(count))).sortWithinPartitions(KEY, _ORDER)
-        struct = self._struct(StructField(BUCKET.name, IntegerType()))
-        return replace(self, frame=map_in_arrow(by_key, _relocator(task, relocate, count), struct))
+        struct = self._struct(_BUCKET)
+        relocated_rows = map_in_arrow(by_key, _relocator(task, relocate, count), struct)
+        return replace(self, frame=relocated_rows, struct=struct, rows_of=_as_given)
+
+    def worker(self, work: Callable[[Batches], R]) -> Callable[[Iterable[pa.RecordBatch]], R]:
+        """A function of the rows of a task as one of what it gets from Spark."""
+        rows_of = self.rows_of
+        return lambda batches: work(rows_of(iter(batches)))
+
+    def _then(self, function: Callable[[Batches], Batches]) -> DistributedFrame:
+        """The rows that a function makes of those of each task."""
+        rows_of = self.rows_of
+        return replace(self, rows_of=lambda batches: function(rows_of(batches)))
 
     def _struct(self, *more: StructField) -> StructType:
         """The table's columns and the row kind."""
         # Old partition values may be NULL even if no new row's are; a non-nullable column would turn NULL into a value.
-        fields = [StructField(name, self.frame.schema[name].dataType) for name in self.task.table.schema.names]
+        fields = [StructField(name, self.struct[name].dataType) for name in self.task.table.schema.names]
         return StructType([*fields, StructField(VALUE_KIND.name, ByteType()), *more])
 
 
-def distributed(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DataFrame]:
-    """Distribute rows so that one task writes each bucket; return the task to run per partition of the frame.
+def distributed(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DistributedFrame]:
+    """Distribute rows so that one task writes each bucket; return the task to run on each part of the rows.
 
     Args:
         task: the task of the writers.
         frame: the rows, with the table's column names, optionally followed by the row kind.
     """
-    writer, rows = task.distributed(DistributedFrame(task, frame))
-    return writer, rows.frame
+    return task.distributed(DistributedFrame(task, frame, frame.schema))
+
+
+def in_one_task(task: WriteTask, frame: DataFrame) -> tuple[WriteTask, DistributedFrame]:
+    """The rows in one part, for a single writer; arguments and result as of `distributed`."""
+    return task, DistributedFrame(task, frame.coalesce(1), frame.schema)
 
 
 def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,13 +15,12 @@ from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
 from paimon_sql.spark.jvm.gateway import PLANS, Jvm
-from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
+from paimon_sql.spark.write.bucket_distribution import distributed, in_one_task, in_partitions, in_ranges
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.compaction import compact_due
-from paimon_sql.storage.operations import operations
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.proposal import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite
+from paimon_sql.storage.statements.insert import commit_write
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import describe_write, plan_write
 from paimon_sql.storage.write.task import WriteTask
@@ -83,43 +81,8 @@ def run_write(jvm: Jvm, transaction: Transaction, frame: DataFrame, overwrite: O
     """
     task = plan_write(transaction.table, overwrite)
     messages = transaction.staged.own(write_rows(jvm, task, frame))
-    snapshot = commit_write(jvm, transaction, task, messages, overwrite)
+    snapshot = commit_write(transaction, task, messages, overwrite, SparkExecutor(jvm))
     return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
-
-
-def commit_write(
-    jvm: Jvm,
-    transaction: Transaction,
-    task: WriteTask,
-    messages: Sequence[CommitMessage],
-    overwrite: Overwrite | None,
-    compacted_as: Table | None = None,
-) -> Snapshot | None:
-    """Commit written rows together with due compactions; return the newest snapshot, None without any.
-
-    Args:
-        jvm: the JVM.
-        transaction: the transaction; it owns the files of the messages from here on.
-        task: the task that wrote the rows.
-        messages: the written files.
-        overwrite: the rows that they replace; None appends.
-        compacted_as: the table with the options that decide which compactions are due; by default the table itself.
-    """
-    table = transaction.table
-    transaction.staged.own(messages)
-    if overwrite is not None:
-        overwrite.check_rows(table, messages)
-    compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite, task.planned_on)
-    transaction.require(*task.validations(messages))
-    if overwrite is not None:
-        return operations.overwrite(
-            transaction,
-            [*messages, *compacted],
-            lambda latest: overwritten(table, latest, overwrite, messages),
-            replaced_partitions=overwrite.replaces(table, {m.partition for m in messages}),
-        )
-    snapshots = operations.append(transaction, [*messages, *compacted])
-    return snapshots[-1] if snapshots else None
 
 
 def choose_path(jvm: Jvm, task: WriteTask, plan: LogicalPlan) -> WritePath:
@@ -143,8 +106,8 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     named = frame.toDF(*names[: len(frame.columns)])
     with row_limited_batches(frame, blobs=has_blobs(task.table.schema.fields)):
         if path is WritePath.ONE_TASK:
-            writer, rows = task, named.coalesce(1)
+            writer, rows = in_one_task(task, named)
         else:
             writer, rows = distributed(task, in_ranges(task, in_partitions(task, named)))
-        shares = run_on_executors(task.table, rows, writer.run, lambda messages: messages)
+        shares = run_on_executors(task.table, rows.frame, rows.worker(writer.run), lambda messages: messages)
     return list(task.finalize([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -43,16 +43,17 @@ from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.spark.options import warn_of_ineffective, write_options
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_leaves
-from paimon_sql.spark.write.bucket_distribution import distributed
-from paimon_sql.spark.write.job import WriteRequest, commit_write, run_write
+from paimon_sql.spark.write.bucket_distribution import distributed, in_one_task
+from paimon_sql.spark.write.job import WriteRequest, run_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
-from paimon_sql.storage.branches.management import moved_to_branch
+from paimon_sql.storage.branches.selection import moved_to_branch
 from paimon_sql.storage.commit.snapshot.carried_properties import EpochCommittedError, EpochSkippedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
+from paimon_sql.storage.statements.insert import commit_write
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
@@ -147,11 +148,10 @@ class StreamingWriteProxy(SessionProxy):
         with self._transaction(epoch, self.table.options.get(STREAM_UNKNOWN_EPOCH)) as transaction:
             shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
-            settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
+            executor, overwrite = SparkExecutor(self.jvm), self.request.overwrite
+            settled = list(self._task.finalize(written, executor))
             try:
-                commit_write(
-                    self.jvm, transaction, self._task, settled, self.request.overwrite, self._compacted_as(epoch)
-                )
+                commit_write(transaction, self._task, settled, overwrite, executor, self._compacted_as(epoch))
             except EpochSkippedError:
                 self._record_skipped(epoch)
             except EpochCommittedError:
@@ -216,8 +216,9 @@ def _write_plan(session: JvmSession, task: WriteTask, rows: DataFrame, query: Lo
     fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
     rows = with_lengths(session, rows.to(StructType.fromJson(row_struct(fields))), fields)
     # The look-up of keys in other partitions runs separate jobs, which a plan cannot contain; one worker needs none.
-    writer, rows = (task, rows.coalesce(1)) if task.runs_jobs else distributed(task, rows)
-    plan: LogicalPlan = map_partitions(rows, writer.run)._jdf.queryExecution().optimizedPlan()
+    writer, parts = (in_one_task if task.runs_jobs else distributed)(task, rows)
+    work = map_partitions(parts.frame, parts.worker(writer.run))
+    plan: LogicalPlan = work._jdf.queryExecution().optimizedPlan()
     (leaf,) = session.jvm.items(plan.collectLeaves())
     return with_leaves(session.jvm, plan, {0: _as_leaf(session.jvm, query, leaf)})
 

@@ -11,7 +11,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import types as t
-from paimon_sql.sql.dialect.nodes import Verbatim
+from paimon_sql.sql.dialect.nodes import MetadataColumn, Verbatim
 from paimon_sql.sql.dialect.relations import RelationParser
 from paimon_sql.sql.errors import RefusedError
 from paimon_sql.sql.types import read_type_text, spark_type, type_text
@@ -65,7 +65,8 @@ class ColumnParser(RelationParser):
     ``ARRAY<INT NOT NULL>``. The node of such a type is the Spark type that it is read as, and holds the exact one.
 
     Flink and Paimon have syntax that Spark does not know: ``PRIMARY KEY .. NOT ENFORCED`` at a column or as a
-    constraint, and ``NULL`` at a column. The rest of a definition stays text for Spark to parse.
+    constraint, ``NULL``, ``AS ..`` and ``METADATA`` at a column, and ``WATERMARK FOR ..``. The rest of a definition
+    stays text for Spark to parse.
 
     Attributes:
         spark_timestamps: whether TIMESTAMP alone is an instant, as in Spark, and not a local time, as in Flink.
@@ -186,8 +187,7 @@ class ColumnParser(RelationParser):
     def _parse_constraint(self) -> exp.Expr | None:
         start = self._curr
         if self._match_text_seq("WATERMARK", "FOR"):
-            remedy = "Leave it out; Spark sets it with withWatermark."
-            self.refuse("WATERMARK is not supported in a table definition", start, remedy)
+            return self._parse_watermark(start)
         if self.sees("CONSTRAINT") and self._next and self.sees(_TABLE_CONSTRAINTS, ahead=2):
             self._advance(2)
         if self._match_text_seq("PRIMARY", "KEY"):
@@ -231,9 +231,15 @@ class ColumnParser(RelationParser):
                 self._skip_default()
                 constraints.append(self._as_written(here))
             elif self._match_text_seq("METADATA"):
-                self.refuse("METADATA columns are not supported", here, "Leave the column out.")
+                source = self._parse_string() if self._match_text_seq("FROM") else None
+                metadata = MetadataColumn(this=source, virtual=bool(self._match_text_seq("VIRTUAL")))
+                constraints.append(self.placed(exp.ColumnConstraint(kind=metadata), here))
             elif self._match_text_seq("AS"):
-                self.refuse("Computed columns are not supported", here, "Compute it in a view.")
+                value = self._parse_disjunction()
+                if value is None:
+                    self.refuse("A computed column needs an expression", here)
+                computed = exp.ColumnConstraint(kind=exp.ComputedColumnConstraint(this=value))
+                constraints.append(self.placed(computed, here))
             else:
                 if self._match_text_seq("GENERATED"):
                     self._match_texts(("ALWAYS", "BY"))
@@ -242,6 +248,15 @@ class ColumnParser(RelationParser):
                 self.step()
                 constraints.append(self._as_written(here))
         return self.placed(exp.ColumnDef(this=name, kind=kind, constraints=constraints, position=position), start)
+
+    def _parse_watermark(self, start: Token) -> exp.WatermarkColumnConstraint:
+        column = self.parts()
+        value = self._parse_disjunction() if column is not None and self._match_text_seq("AS") else None
+        if value is None:
+            self.refuse(
+                "WATERMARK needs a column and an expression", start, "Write WATERMARK FOR column AS expression."
+            )
+        return self.placed(exp.WatermarkColumnConstraint(this=column, expression=value), start)
 
     def _as_written(self, start: Token) -> Verbatim:
         """The tokens from ``start`` up to here as text."""

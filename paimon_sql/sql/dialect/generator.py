@@ -10,7 +10,17 @@ from sqlglot.generator import Generator
 from sqlglot.generators.spark import SparkGenerator
 
 from paimon_sql.sql.dialect.column_definitions import ExactType
-from paimon_sql.sql.dialect.nodes import Explain, Incremental, Names, Options, Parts, Script, Travel, Verbatim
+from paimon_sql.sql.dialect.nodes import (
+    Explain,
+    Incremental,
+    MetadataColumn,
+    Names,
+    Options,
+    Parts,
+    Script,
+    Travel,
+    Verbatim,
+)
 
 
 class PaimonGenerator(SparkGenerator):
@@ -23,6 +33,7 @@ class PaimonGenerator(SparkGenerator):
         exp.PrimaryKey: lambda generator, node: f"{generator.primarykey_sql(node)} NOT ENFORCED",
         exp.NotNullColumnConstraint: lambda generator, node: "NULL" if node.args.get("allow_null") else "NOT NULL",
         exp.PrimaryKeyColumnConstraint: lambda generator, node: "PRIMARY KEY NOT ENFORCED",
+        exp.ComputedColumnConstraint: lambda generator, node: f"AS {generator.sql(node.this)}",
     }
 
     def version_sql(self, expression: exp.Version) -> str:
@@ -78,6 +89,13 @@ def travel_sql(generator: Generator, node: Travel) -> str:
     """The option hints, then the version."""
     hints = [f"/*+ OPTIONS{generator.sql(each)} */" for each in node.args["options"]]
     return " ".join((*hints, *([generator.version_sql(node)] if node.this else [])))
+
+
+@writes(MetadataColumn)
+def metadata_column_sql(generator: Generator, node: exp.Expr) -> str:
+    """``METADATA FROM 'key' VIRTUAL``."""
+    source = f"FROM {generator.sql(node.this)}" if node.this else None
+    return " ".join(filter(None, ("METADATA", source, "VIRTUAL" if node.args.get("virtual") else None)))
 
 
 writes(Incremental)(lambda generator, node: generator.anonymous_sql(node))

@@ -78,6 +78,12 @@ class Names(exp.Expression):
     arg_types = {"expressions": True}
 
 
+class MetadataColumn(exp.Expression, exp.ColumnConstraintKind):
+    """METADATA of a column in Flink: the column is not stored; ``this`` is the key after FROM."""
+
+    arg_types = {"this": False, "virtual": False}
+
+
 class Explain(exp.Expression):
     """EXPLAIN of a statement; ``mode`` is Spark's keyword."""
 

@@ -24,6 +24,10 @@ _RAW = "SET|RESET|ADD|LIST|DFS|REFRESH"
 """First words of commands whose rest is not SQL, such as the path after ADD JAR."""
 _OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
 """The words of a script after which a statement may begin."""
+_STATEMENT_SET = ["EXECUTE", "STATEMENT", "SET", "BEGIN"]
+"""The words before a set of INSERTs in Flink."""
+_CLIENT_SET = ["BEGIN", "STATEMENT", "SET", ";"]
+"""The same, as Flink's SQL client also has it."""
 _COMMANDS = frozenset(["ADD", "CALL", "DFS", "LIST", "MSCK", "REFRESH", "REPAIR", "RESET", "SET", "SHOW"])
 """First words of statements for which sqlglot has no tree, or an insufficient one."""
 
@@ -43,8 +47,8 @@ class PaimonParser(ColumnParser):
     def _parse(
         self, parse_method: Callable[..., exp.Expr | None], raw_tokens: list[Token], sql: str | None = None
     ) -> list[exp.Expr | None]:
-        words = [token.text.upper() for token in raw_tokens[:3]]
-        if words[:1] != ["BEGIN"] and words[1:] != [":", "BEGIN"]:
+        words = [token.text.upper() for token in raw_tokens[:4]]
+        if words[:1] != ["BEGIN"] and words[1:3] != [":", "BEGIN"] and words != _STATEMENT_SET:
             return super()._parse(parse_method, whole_brackets(raw_tokens), sql)
         self.reset()
         self.sql = sql or ""
@@ -119,6 +123,8 @@ class PaimonParser(ColumnParser):
     def _parse_explain(self) -> Explain:
         first = self._curr
         self._advance()
+        if self.sees("STATEMENT", "SET"):
+            raise self.refusal("EXPLAIN takes one statement, not a set", remedy="EXPLAIN each INSERT.")
         mode = self.word() if self.sees(_MODES) else None
         if mode:
             self._advance()
@@ -128,6 +134,7 @@ class PaimonParser(ColumnParser):
     def _parse_script(self) -> Script:
         """Parse ``BEGIN .. END``, with the statements of the dialect inside."""
         first, found = self._curr, list[exp.Expr]()
+        removed = self._parse_statement_set()
         while self._curr:
             if (self.word(-1) if self._index else "BEGIN") in _OPENINGS:
                 start, end = self._index, self._index
@@ -146,7 +153,30 @@ class PaimonParser(ColumnParser):
             self.step()
         text = exp.Var(this=self.sql[first.start : self._prev.end + 1])
         script = Script(this=text, expressions=found, relations=self.relations_within(0, self._tokens_size))
+        script.meta["removed"] = removed
         return self.placed(script, first)
+
+    def _parse_statement_set(self) -> list[tuple[int, int]]:
+        """The parts of a script that make it a statement set of Flink, which holds INSERTs only; does not move.
+
+        Raises:
+            RefusedError: a statement of the set is no INSERT.
+        """
+        tokens, ahead = self._tokens, len(_STATEMENT_SET)
+        if self.sees(*_STATEMENT_SET):
+            removed = (tokens[0].start, tokens[ahead - 1].start)
+        elif self.sees(*_CLIENT_SET):
+            removed = (tokens[0].end + 1, tokens[ahead - 1].end + 1)
+        else:
+            return []
+        while True:
+            if not self.sees("INSERT|WITH", ahead=ahead):
+                raise self.refusal("A statement set consists of INSERT statements and END", self.token_at(ahead))
+            while (token := self.token_at(ahead)) is not None and token.token_type is not TokenType.SEMICOLON:
+                ahead = self._closing(ahead) + 1
+            ahead += 1
+            if self.sees("END", ahead=ahead):
+                return [removed]
 
     # -- queries and expressions that stay text ----------------------------------------------------------------------
 

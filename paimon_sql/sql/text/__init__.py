@@ -1,1 +1,1 @@
-"""SQL text: edits, names, secrets, wildcards."""
+"""SQL text: names, Flink's names, secrets."""

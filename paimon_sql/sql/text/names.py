@@ -15,6 +15,11 @@ def quote_name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def quote_path(parts: Iterable[str]) -> str:
+    """Quote the parts of a name, with dots between them."""
+    return ".".join(map(quote_name, parts))
+
+
 def name_sql(name: str) -> str:
     """The name, quoted only if needed; for positions where a keyword can be a name."""
     return name if _PLAIN_NAME.fullmatch(name) else quote_name(name)

@@ -20,23 +20,29 @@ from paimon_sql.process import share
 SECRET_NAMES = r"(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"
 """Parts of the names of settings with secret values: those of Spark (`spark.redaction.regex`), and of catalogs."""
 
+# Up to the next of these words only, so that a name that repeats them is not matched again from each.
+_END_OF_NAME = SECRET_NAMES + SECRET_NAMES.replace("(?i)(", "(?:(?!").replace(")", r")[\w.-])*")
 _SECRETS = (
-    SECRET_NAMES
-    # Up to the next of these words only, so that a name that repeats them is not matched again from each.
-    + SECRET_NAMES.replace("(?i)(", "(?:(?!").replace(")", r")[\w.-])*")
-    + r"""['"`]?(?:\s*=\s*|\s+)(?:'(?:[^'\\]|\\[\s\S]?|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]?|"")*(?:"|$))"""
+    _END_OF_NAME + r"""['"`]?(?:\s*=\s*|\s+)(?:'(?:[^'\\]|\\[\s\S]?|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]?|"")*(?:"|$))"""
 )
 """Secrets in a statement: the end of an option's name, and its value, up to the end of the text if unclosed."""
 SECRETS_IN_JAVA = _SECRETS.replace(")*", ")*+")
 """The same for Java, where repeated groups take a stack frame per repetition unless they are possessive."""
 _PATTERN = re.compile(_SECRETS)
+_UNQUOTED = re.compile(_END_OF_NAME + r"""['"`]?\s*=>?\s*[^\s'"`*][^\s&]*""")
+_REDACTED = "*********(redacted)"
 _SALT = os.urandom(16)
 _REFERENCE = re.compile(r"kept-[0-9a-f]{24}")
 
 
 def without_secrets(text: str) -> str:
     """Redact the secrets of a statement."""
-    return _PATTERN.sub("*********(redacted)", text)
+    return _PATTERN.sub(_REDACTED, text)
+
+
+def without_any_secrets(text: str) -> str:
+    """As `without_secrets`, and values without quotes: of SET, and in URLs. It may redact a comparison of columns."""
+    return _UNQUOTED.sub(_REDACTED, without_secrets(text))
 
 
 class SecretStore:

@@ -17,7 +17,7 @@ from paimon_sql.format.options.table.partition import PARTITION_TIMESTAMP_FORMAT
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.branches.management import branch_of_option
+from paimon_sql.storage.branches.selection import branch_of_option
 from paimon_sql.storage.data_files.live_files import grouped
 from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.table import Table

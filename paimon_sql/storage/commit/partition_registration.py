@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,11 +20,12 @@ from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.partition import PARTITION_MARK_DONE_ACTION
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.storage.branches.management import branch_of
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.metadata.catalog_environment import as_done
-from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.table import Table
+
+if TYPE_CHECKING:
+    from paimon_sql.storage.staging.commit_messages import Changes
 
 _LOG = logging.getLogger(__name__)
 
@@ -101,6 +103,9 @@ def _partitions_with_rows(table: Table, among: Collection[bytes] | None = None) 
     """Return the partitions with rows in any branch of the table, of those in ``among`` if given."""
     if among is not None and not among:
         return set()
+    # All commits and tags are registered, but few tables have a registry.
+    from paimon_sql.storage.data_files.live_files import live_files
+
     partitions: set[bytes] = set()
     for name in (MAIN_BRANCH, *table.branches.names()):
         branch = table if name == table.branch else branch_of(table, name)

@@ -15,7 +15,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from enum import Enum, auto
 from itertools import count
 
@@ -23,17 +23,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql import errors
-from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations import commit as commit_options
 from paimon_sql.storage.commit.checks.conflicts import CommitLayout
 from paimon_sql.storage.commit.checks.history import strict_mode
+from paimon_sql.storage.commit.checks.rolled_back import require_files_of
 from paimon_sql.storage.commit.partition_registration import register_commit
 from paimon_sql.storage.commit.snapshot.manifests import Attempt, Merge, merge_manifests
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Prepared, Published, snapshot_commit_of
-from paimon_sql.storage.execution.metrics import COMMIT, process_metrics
+from paimon_sql.storage.execution.metrics import COMMIT, DURATIONS, FAILED_COMMIT, process_metrics
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.staging.commit_messages import Changes, StagedFiles, new_files
 from paimon_sql.storage.staging.proposal import SAME_DEFINITION, SAME_TABLE, Proposal, Validation
@@ -133,6 +133,7 @@ class Transaction(AbstractContextManager["Transaction"]):
         self._attached: list[str] = []
         self._was_published = False
         self._taken_away: int | None = None
+        self._rolled_back: Snapshot | None = None
         _ = table.created_millis  # cached for comparison, before others may create another branch of its name
 
     def __exit__(self, *failure: object) -> None:
@@ -171,9 +172,13 @@ class Transaction(AbstractContextManager["Transaction"]):
         """
         assert self.outcome is Outcome.OPEN, "a transaction commits once"
         try:
-            return self._commit(kind, changes, merge)
+            with failure_reported(self.table):
+                return self._commit(kind, changes, merge)
+        except errors.CommitUnknownError:
+            self.outcome = Outcome.UNKNOWN
+            raise
         except errors.PaimonError as error:
-            if self._taken_away is None or isinstance(error, errors.CommitUnknownError):
+            if self._taken_away is None:
                 raise
             self.outcome = Outcome.UNKNOWN
             raise errors.CommitUnknownError(
@@ -207,13 +212,17 @@ class Transaction(AbstractContextManager["Transaction"]):
             rewind = self.table.snapshots.rewinds.read() if self.table.version_management is None else None
             latest = self.table.snapshots.latest()
             stray = None if rewind is None else self.table.snapshots.stray_behind(latest, rewind)
+            if self._rolled_back is not None and stray is None:
+                stray = next(iter(self.table.snapshots.late_snapshots()), None)
             if stray is not None:
-                continue  # its writer will withdraw it
+                continue  # its writer will withdraw it, or the rollback will drop it
             attempt = Attempt(self.table, self.user, self.identifier, self.operation, self.properties, merge, rewind)
             try:
                 proposal = Proposal(self.table, self.base, latest, kind, changes(latest))
                 self._validate(proposal)
                 proposed = CommitLayout.of(self.table).in_commit_order(proposal)
+                if self._rolled_back is not None:
+                    require_files_of(self.table, self._rolled_back, proposed)
                 owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])
                 prepared = attempt.prepare(kind, latest, proposed, owned)
             except errors.MissingFileError:
@@ -282,13 +291,36 @@ class Transaction(AbstractContextManager["Transaction"]):
                 self.outcome = Outcome.OPEN  # the files are retained in any case
             case Published.TAKEN_AWAY:
                 self.outcome, self._taken_away = Outcome.OPEN, prepared.snapshot.id
+        if published in (Published.WITHDRAWN, Published.TAKEN_AWAY):
+            self._note_rollback(prepared.snapshot)
         return published is Published.IN_HISTORY
+
+    def _note_rollback(self, snapshot: Snapshot) -> None:
+        """Remember the first snapshot that may have been in the history before a rollback."""
+        if self._rolled_back is None or snapshot.id < self._rolled_back.id:
+            rewind = self.table.snapshots.rewinds.read()
+            if self._taken_away == snapshot.id or (rewind is not None and rewind.is_late(snapshot)):
+                self._rolled_back = snapshot
 
     def _reopen(self, attempt: Attempt, owned: list[str]) -> None:
         """Own the files again, as certainly nothing was committed."""
         self.outcome = Outcome.OPEN
         self.staged.add_paths(owned)
         attempt.remove()
+
+
+@contextmanager
+def failure_reported(table: Table) -> Iterator[None]:
+    """Report a commit that fails in the block to the metrics; the statement may make another one."""
+    started = time.monotonic()
+    try:
+        yield
+    except errors.AlreadyCommittedError:
+        raise
+    except (errors.PaimonError, OSError):
+        millis = round((time.monotonic() - started) * 1000)
+        process_metrics().note(table.metric_key, FAILED_COMMIT, {DURATIONS[FAILED_COMMIT]: millis})
+        raise
 
 
 def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: int, seconds: float) -> None:
@@ -320,13 +352,29 @@ def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: 
         measured["deltaRecordsAppended"] = snapshot.delta_record_count
     process_metrics().note(table.metric_key, COMMIT, measured)
     if LOG.isEnabledFor(logging.INFO):
-        branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
+        name = table.name_of_branch(table.branch)
         records = "unknown" if snapshot.delta_record_count is None else f"{snapshot.delta_record_count:+d}"
         LOG.info(
-            f"{table.name}{branch}: snapshot {snapshot.id}, {snapshot.commit_kind.value} of {records} records,"
+            f"{name}: snapshot {snapshot.id}, {snapshot.commit_kind.value} of {records} records,"
             f" {added} files of {added_bytes} bytes added, {removed} of {removed_bytes} bytes removed,"
             f" {changelog_files} changelog files, {measured['commitDuration']} ms, attempt {attempts},"
-            f" user {snapshot.commit_user}"
+            f" user {snapshot.commit_user}",
+            extra={
+                "fields": {
+                    "table": name,
+                    "snapshot": snapshot.id,
+                    "kind": snapshot.commit_kind.value,
+                    "records": snapshot.delta_record_count,
+                    "files_added": added,
+                    "bytes_added": added_bytes,
+                    "files_removed": removed,
+                    "bytes_removed": removed_bytes,
+                    "changelog_files": changelog_files,
+                    "duration_ms": measured["commitDuration"],
+                    "attempts": attempts,
+                    "commit_user": snapshot.commit_user,
+                }
+            },
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -19,10 +20,11 @@ from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.commit.checks.conflicts import growth_error, is_append_only
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
+from paimon_sql.storage.execution.metrics import COMPACTION, process_metrics
 from paimon_sql.storage.execution.task_executor import Executor, Task
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
-from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes, gather
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes, compact_changes, gather
 from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
@@ -146,7 +148,7 @@ def compact_due(
     """
     if table.options.get(WRITE_ONLY) or is_append_only(table) or is_ordered_by_snapshots(table.schema):
         return []
-    return CompactLayout.of(table).plan_due(table, messages, overwrite, planned_on)(executor)
+    return _measured(table, CompactLayout.of(table).plan_due(table, messages, overwrite, planned_on))(executor)
 
 
 def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, is_explicit: bool = True) -> PlannedCompaction:
@@ -164,5 +166,26 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, is_explic
     """
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
-    latest = table.snapshots.latest()
-    return CompactLayout.of(table).plan_compaction(table, latest, full=full, scope=scope, is_explicit=is_explicit)
+    latest, layout = table.snapshots.latest(), CompactLayout.of(table)
+    planned = layout.plan_compaction(table, latest, full=full, scope=scope, is_explicit=is_explicit)
+    return replace(planned, run=_measured(table, planned.run))
+
+
+def _measured(table: Table, run: Run) -> Run:
+    """The run, with its metrics if it compacts anything."""
+
+    def measured(executor: Executor) -> list[CommitMessage]:
+        started = time.monotonic()
+        messages = run(executor)
+        changed = compact_changes(messages).entries
+        if changed:
+            sizes = {kind: sum(e.file.file_size for e in changed if e.kind is kind) for kind in FileKind}
+            values: dict[str, float] = {
+                "compactionTime": round((time.monotonic() - started) * 1000),
+                "compactionInputSize": sizes[FileKind.DELETE],
+                "compactionOutputSize": sizes[FileKind.ADD],
+            }
+            process_metrics().note(table.metric_key, COMPACTION, values)
+        return messages
+
+    return measured

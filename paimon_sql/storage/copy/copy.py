@@ -23,7 +23,7 @@ from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE, SEQUENCE_
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
 from paimon_sql.format.options.table.table import BRANCH, PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.branches.management import NAMING_OPTIONS
+from paimon_sql.storage.branches.selection import NAMING_OPTIONS
 from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.file_groups import groups_of_files

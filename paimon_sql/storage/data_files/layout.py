@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from paimon_sql.storage.data_files.pruning.statistics import (
     prune_groups,
     stats_of,
     stats_of_groups,
+    stats_of_keys,
 )
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, conjuncts_on
 from paimon_sql.storage.table.layout import TableLayout
@@ -58,6 +59,10 @@ class FileLayout(TableLayout):
     @abstractmethod
     def pruned(self, table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
         """Return the manifest entries that may contain matching rows, by statistics."""
+
+    def skipping_stats(self, table: Table, entries: pa.Table, columns: Collection[str]) -> Mapping[str, ColumnStats]:
+        """Return the statistics of columns by which `pruned` skips single files, one element per entry."""
+        return {name: stats_of(table, entries, name) for name in columns}
 
     def groups(self, entries: pa.Table) -> npt.NDArray[np.int64]:
         """Return the index of each manifest entry's group: the files that hold columns of the same rows."""
@@ -129,3 +134,6 @@ class KeyFiles(FileLayout):
 
     def pruned(self, table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
         return prune_by_key(table, entries, predicate)
+
+    def skipping_stats(self, table: Table, entries: pa.Table, columns: Collection[str]) -> Mapping[str, ColumnStats]:
+        return stats_of_keys(table, entries, columns)

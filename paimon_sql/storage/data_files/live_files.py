@@ -32,7 +32,9 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups
 from paimon_sql.storage.data_files.layout import FileLayout
+from paimon_sql.storage.data_files.manifest_bounds import bounds_of, keep_bounds, unknown_columns, without_misses
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
+from paimon_sql.storage.execution.metrics import SCAN, process_metrics
 from paimon_sql.storage.expressions.predicates import (
     ColumnStats,
     In,
@@ -65,6 +67,24 @@ class ScanMetrics:
 
     def __add__(self, other: ScanMetrics) -> ScanMetrics:
         return ScanMetrics(*map(add, astuple(self), astuple(other)))
+
+    def report(self, table: Table, snapshot_id: int, seconds: float) -> None:
+        """Report a scan plan to the metrics of the process.
+
+        Args:
+            table: the table.
+            snapshot_id: the snapshot that it reads, of changes the last one; 0 without any.
+            seconds: the duration of planning.
+        """
+        values = {
+            "scanDuration": round(seconds * 1000),
+            "scannedSnapshotId": snapshot_id,
+            "scannedManifests": self.manifests_read,
+            "scanSkippedTableFiles": self.files - self.files_read,
+            "scanResultedTableFiles": self.files_read,
+            "scanResultedBytes": self.bytes_read,
+        }
+        process_metrics().note(table.metric_key, SCAN, values)
 
 
 @dataclass(frozen=True)
@@ -105,13 +125,16 @@ def live_files(
         return LiveFiles(None, MANIFEST_SCHEMA.empty_table())
     manifests = manifests_of(table, snapshot)
     wanted = _EntryFilter(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
-    selected = _prune_manifests(table, manifests, wanted.of_manifests)
-    read = read_manifests(table, selected, wanted if wanted.narrows else None)
+    selected = wanted.without_misses(_prune_manifests(table, manifests, wanted.of_manifests))
+    read = read_manifests(table, selected, wanted.learning(selected) if wanted.narrows else None)
+    for bounds in read.bounds:
+        keep_bounds(table, manifests, bounds)
     complete = len(selected) == len(manifests) and (read.whole or not wanted.skips_files)
     tables = read.tables or [MANIFEST_SCHEMA.empty_table()]
+    if read.whole and not complete:
+        tables = [wanted(pa.concat_tables(tables))]  # merging few entries is cheap
     entries = merge_entries(tables, unmatched="refuse" if complete else "drop")
-    files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
-    found = LiveFiles(snapshot, entries, ScanMetrics(len(manifests), len(selected), files))
+    found = LiveFiles(snapshot, entries, ScanMetrics(len(manifests), len(selected), count_of_files(manifests)))
     return found.narrowed(wanted.of_rows(wanted.of_partitions(entries)))
 
 
@@ -123,11 +146,13 @@ class _EntryFilter:
         table: the table.
         predicate: the condition on rows.
         partitions: the serialized partitions to read; None for all.
+        learned: the columns whose bounds in each manifest are computed.
     """
 
     table: Table
     predicate: Predicate | None
     partitions: pa.Array | None
+    learned: frozenset[str] = frozenset()
 
     def __call__(self, entries: pa.Table) -> pa.Table:
         """Filter the entries of one manifest, before ADD and DELETE entries are merged.
@@ -137,11 +162,32 @@ class _EntryFilter:
         entries = self.of_partitions(entries)
         if not self.skips_files or not len(entries):
             return entries
-        numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
         is_add = pc.equal(entries["kind"], FileKind.ADD)
+        if pc.all(is_add).as_py():
+            return self.of_rows(entries)
+        numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
         added = self.of_rows(numbered.filter(is_add))
         retained = np.concatenate([added["number"], numbered.filter(pc.invert(is_add))["number"]])
         return entries.take(pa.array(np.sort(retained)))
+
+    def bounds(self, names: Sequence[str], tables: Sequence[pa.Table]) -> pa.Table | None:
+        """The bounds of the learned columns in each manifest; None without such columns."""
+        return bounds_of(self.table, names, tables, self.learned) if self.learned else None
+
+    def without_misses(self, manifests: Sequence[ManifestFileMeta]) -> Sequence[ManifestFileMeta]:
+        """The manifests that may have entries to read, by the bounds of columns that earlier plans computed."""
+        return manifests if self._of_files is None else without_misses(self.table, manifests, self._of_files)
+
+    def learning(self, manifests: Sequence[ManifestFileMeta]) -> _EntryFilter:
+        """The filter that also computes bounds of columns which are not known of all manifests."""
+        if self._of_files is None:
+            return self
+        return replace(self, learned=unknown_columns(self.table, manifests, self._of_files))
+
+    @cached_property
+    def _of_files(self) -> Predicate | None:
+        """The part of the predicate by which single files can be skipped, by more than their partition."""
+        return FileLayout.of(self.table).file_predicate(self.table, self.predicate)
 
     @cached_property
     def by_partition(self) -> Predicate | None:
@@ -156,10 +202,10 @@ class _EntryFilter:
         bounds = [_one_of(name, a) for name, a in partition_values(self.table, self.partitions).items()]
         return all_of([*conjuncts(self.by_partition), *bounds])
 
-    @cached_property
+    @property
     def skips_files(self) -> bool:
         """Whether single files can be skipped, by more than their partition."""
-        return FileLayout.of(self.table).file_predicate(self.table, self.predicate) is not None
+        return self._of_files is not None
 
     @property
     def narrows(self) -> bool:
@@ -192,6 +238,11 @@ def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
     """Return the manifests of a snapshot in commit order."""
     store = table.manifests
     return [*store.read_list(snapshot.base_manifest_list), *store.read_list(snapshot.delta_manifest_list)]
+
+
+def count_of_files(manifests: Iterable[ManifestFileMeta]) -> int:
+    """Return the number of files that the manifests of a snapshot leave."""
+    return sum(m.num_added_files - m.num_deleted_files for m in manifests)
 
 
 def partition_predicate(table: Table, predicate: Predicate | None) -> Predicate | None:

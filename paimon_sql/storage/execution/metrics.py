@@ -1,4 +1,4 @@
-"""Metrics of the scans and commits of this process, per table: the newest value, maximum and sum of each.
+"""Metrics of the scans, commits and compactions of this process, per table: the newest value, maximum and sum of each.
 
 The names are those of Apache Paimon's metrics, without the prefix ``last`` of some. Metrics are local to a process:
 those of other processes, and of tasks on executors, are not included.
@@ -6,15 +6,27 @@ those of other processes, and of tasks on executors, are not included.
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from paimon_sql.cache import Cache
 from paimon_sql.process import share
 
 COMMIT = "commit"
+FAILED_COMMIT = "failed_commit"
 SCAN = "scan"
+COMPACTION = "compaction"
+DURATIONS = {
+    COMMIT: "commitDuration",
+    FAILED_COMMIT: "failedCommitDuration",
+    SCAN: "scanDuration",
+    COMPACTION: "compactionTime",
+}
+"""The metric with the duration of what was measured, in milliseconds, by group."""
+_LOG = logging.getLogger(__name__)
 _MAX_TABLES = 1000
 
 
@@ -23,7 +35,7 @@ class Metric:
     """The aggregated values of one metric.
 
     Attributes:
-        group: ``scan`` or ``commit``.
+        group: ``scan``, ``commit``, ``failed_commit`` or ``compaction``.
         name: name of the metric.
         last: the newest value.
         maximum: the maximum.
@@ -55,6 +67,10 @@ class MetricKey:
     branch: str
 
 
+Listener: TypeAlias = Callable[[MetricKey, str, Mapping[str, float]], None]
+"""Called with what `Metrics.note` records, in the thread that measured it, at its end."""
+
+
 class Metrics:
     """Metrics of the most recently used tables, per branch; thread-safe.
 
@@ -64,6 +80,7 @@ class Metrics:
 
     def __init__(self, tables: int = _MAX_TABLES) -> None:
         self._tables = Cache[MetricKey, Mapping[tuple[str, str], Metric]](tables)
+        self._listeners: list[Listener] = []
 
     def note(self, table: MetricKey, group: str, values: Mapping[str, float]) -> None:
         """Record values of a table that were measured together."""
@@ -77,6 +94,16 @@ class Metrics:
             return metrics
 
         self._tables.change(table, with_values)
+        for listener in list(self._listeners):
+            try:
+                listener(table, group, values)
+            except Exception:
+                _LOG.warning("A listener of metrics failed.", exc_info=True)  # what was measured has succeeded
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call a listener for everything that is recorded from now on; return a function that ends this."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def all(self) -> list[tuple[MetricKey, Metric]]:
         """Return the metrics of all tables, sorted by table and metric name."""

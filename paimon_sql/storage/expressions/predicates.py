@@ -7,6 +7,7 @@ more rows.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ KERNELS: dict[str, Callable[..., pa.Array]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+_WILDCARD = re.compile(r"[%_\\]")
 OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -226,6 +228,28 @@ class StartsWith(OfColumn):
 
     def __str__(self) -> str:
         return f"{self.column} LIKE '{self.prefix}%'"
+
+
+@dataclass(frozen=True)
+class Like(OfColumn):
+    r"""A string column matches a pattern of ``%`` and ``_``, escaped by ``\``, or, with ``negated``, does not."""
+
+    pattern: str
+    negated: bool = False
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        matches = pc.match_like(columns[self.column], self.pattern)
+        return pc.invert(matches) if self.negated else matches
+
+    def _outside(self, known: ColumnStats) -> pa.Array | None:
+        prefix = _WILDCARD.split(self.pattern, maxsplit=1)[0]
+        return None if self.negated or not prefix else StartsWith(self.column, prefix)._outside(known)
+
+    def negate(self) -> Predicate:
+        return Like(self.column, self.pattern, not self.negated)
+
+    def __str__(self) -> str:
+        return f"{self.column} {'NOT ' if self.negated else ''}LIKE '{self.pattern}'"
 
 
 @dataclass(frozen=True)

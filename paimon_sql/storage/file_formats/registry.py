@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from paimon_sql.discovery import instances
@@ -10,7 +11,7 @@ from paimon_sql.storage.file_formats.base import FileFormat
 
 
 @cache
-def formats() -> dict[str, FileFormat]:
+def formats() -> Mapping[str, FileFormat]:
     """The formats by name."""
     return instances("paimon_sql.storage.file_formats", FileFormat)
 

@@ -8,18 +8,20 @@ from typing import TypeVar, cast
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import FILE_IO_SYNC
-from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.local import LocalFileIO
 from paimon_sql.storage.file_io.paths import store_of
 
-__all__ = ["ArrowFileIO", "FileIO", "FileStatus", "LocalFileIO", "ResolvingFileIO", "file_io_of"]
+__all__ = ["FileIO", "FileStatus", "LocalFileIO", "ResolvingFileIO", "file_io_of"]
 
 
 def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
     """Create the file system of ``path`` from a catalog's options; nothing is opened yet."""
     scheme, authority = store_of(path)
     if scheme != "file":
+        # Warehouses on local disks need no clients of object stores.
+        from paimon_sql.storage.file_io.arrow import ArrowFileIO
+
         return ArrowFileIO(scheme, authority, options)
     return LocalFileIO(durable=TableOptions(options or {}).get(FILE_IO_SYNC))
 

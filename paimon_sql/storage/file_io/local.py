@@ -1,9 +1,12 @@
-"""Local files: plain paths and ``file:`` URIs."""
+"""Local files: plain paths and ``file:`` URIs.
+
+Windows opens no directories and has other locks: there directories are not flushed, and processes do not exclude each
+other while they replace or delete a file by its content, as on file systems without locks.
+"""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import time
@@ -18,13 +21,21 @@ from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import base
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, translate_errors
-from paimon_sql.storage.file_io.paths import join, parent_of, temporary_sibling, without_scheme
+from paimon_sql.storage.file_io.paths import join, local_path, parent_of, temporary_sibling
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
 
 _MISSING = (FileNotFoundError, NotADirectoryError)
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 """Errors of file systems that cannot flush a directory; they persist its entries automatically, or not at all."""
+_OPENS_DIRECTORIES = hasattr(os, "O_DIRECTORY")
+_FLUSHABLE = os.O_RDONLY if _OPENS_DIRECTORIES else os.O_RDWR
+"""Windows flushes only files that are open for writing."""
 _LOCK_HELD = (errno.EAGAIN, errno.EACCES)
 _LONGEST_HELD = 2.0
 """Seconds to wait for a process that replaces a file of the same directory, or deletes the same file."""
@@ -85,7 +96,8 @@ class LocalFileIO(FileIO):
 
     def _sync_directories(self, directories: Iterable[Path]) -> None:
         """Flush the entries of directories, the deepest first; one that was removed concurrently is skipped."""
-        for directory in sorted(set(directories) if self.durable else (), key=lambda d: len(d.parts), reverse=True):
+        is_needed = self.durable and _OPENS_DIRECTORIES
+        for directory in sorted(set(directories) if is_needed else (), key=lambda d: len(d.parts), reverse=True):
             try:
                 _sync_file(directory)
             except OSError as error:
@@ -120,10 +132,12 @@ class LocalFileIO(FileIO):
             return is_there and super().replace_if(path, expected, data, durable=durable)
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
+        if fcntl is None:
+            return super().delete_if(path, is_meant, durable=durable)
         target = _local(path)
         with translate_errors("delete", path):
             try:
-                descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
+                descriptor = os.open(target, os.O_RDONLY)
             except FileNotFoundError:
                 return False
             try:
@@ -244,7 +258,7 @@ class LocalFileIO(FileIO):
 
 
 def _local(path: str) -> Path:
-    return Path(without_scheme(path)[1] or "/")
+    return Path(local_path(path))
 
 
 def _regular_size(target: Path, path: str) -> int:
@@ -278,7 +292,7 @@ def _link(source: Path, target: Path) -> bool:
 
 def _write_temporary(target: Path, data: bytes, *, durable: bool) -> tuple[Path, list[Path]]:
     """Write a file beside its target; return it, and the directories in which a directory was created for it."""
-    temporary = Path(temporary_sibling(str(target)))
+    temporary = Path(temporary_sibling(target.as_posix()))
     fresh: list[Path] = []
     try:
         try:
@@ -307,7 +321,7 @@ def _write(file: Path, data: bytes, *, durable: bool) -> None:
 
 
 def _sync_file(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(file, _FLUSHABLE)
     try:
         os.fsync(descriptor)
     finally:
@@ -321,8 +335,11 @@ def _directory_lock(directory: Path) -> Iterator[bool]:
     Yields whether the directory exists. The wait for a process that hangs with the lock is limited, since the caller
     compares contents in any case.
     """
+    if fcntl is None:
+        yield directory.is_dir()
+        return
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
         yield False
         return

@@ -1,11 +1,12 @@
 """Paths as strings, independent of the file system, and checked names that become parts of file names.
 
-A path is plain (``/warehouse/db.db/t``) or starts with a scheme (``s3://bucket/warehouse``, ``file:/warehouse``). Parts
-are joined by ``/``; a path never ends with one.
+A path is plain (``/warehouse/db.db/t``, ``C:/warehouse``) or starts with a scheme (``s3://bucket/warehouse``,
+``file:/warehouse``). Parts are joined by ``/``; a path never ends with one.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 
@@ -15,7 +16,9 @@ S3_SCHEMES = ("s3", "s3a", "s3n")
 """The schemes of Amazon S3 and compatible stores."""
 
 _SLASHES = re.compile("/+")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=/)")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
+"""A single letter is a drive of Windows."""
+_DRIVE = re.compile(r"/?([A-Za-z]:(?=[/\\]|$))")
 
 
 def scheme_of(path: str) -> str:
@@ -32,6 +35,22 @@ def without_scheme(path: str) -> tuple[str, str]:
         return "", rest
     authority, _, tail = rest[2:].partition("/")
     return authority, f"/{tail}" if tail else ""
+
+
+def has_drive(path: str) -> bool:
+    """Whether a path begins with a drive of Windows, such as ``C:/warehouse``."""
+    return _DRIVE.match(path) is not None and not path.startswith("/")
+
+
+def local_path(path: str, *, with_drives: bool = os.name == "nt") -> str:
+    """Return a path of the local file system without its scheme.
+
+    Args:
+        path: the path.
+        with_drives: whether ``/C:/warehouse``, as in ``file:///C:/warehouse``, is on the drive ``C:``.
+    """
+    rest = without_scheme(path)[1] or "/"
+    return _DRIVE.sub(r"\1", rest, count=1) if with_drives else rest
 
 
 def store_of(path: str) -> tuple[str, str]:

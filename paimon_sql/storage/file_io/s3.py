@@ -7,7 +7,6 @@ before and a directory marker after each.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import BinaryIO, NotRequired, TypedDict
 
 import pyarrow.fs as pafs
 
+from paimon_sql.discovery import is_installed
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.file_io.backends import Backend, ConditionRefusedError, Objects, Options
 
@@ -62,7 +62,7 @@ class S3Backend(Backend):
         )
 
     def objects(self, authority: str, options: Options) -> Objects | None:
-        if importlib.util.find_spec("boto3") is None:
+        if not is_installed("boto3"):
             return None
         return _S3Objects(S3Settings(options, authority))
 

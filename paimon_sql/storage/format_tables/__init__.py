@@ -1,6 +1,5 @@
 """Format tables: directories of plain files of one format, without snapshots (Paimon: Format Table)."""
 
-from paimon_sql.storage.format_tables.partitions import Partition, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.table import FORMATS, FormatTable
 
-__all__ = ["FORMATS", "FormatTable", "Partition", "all_partitions", "chosen_partitions"]
+__all__ = ["FORMATS", "FormatTable"]

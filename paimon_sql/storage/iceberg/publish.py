@@ -35,6 +35,7 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io.paths import without_scheme
 from paimon_sql.storage.iceberg.entries import MIN_LEVEL, Visibility, data_entries, deletion_entries
+from paimon_sql.storage.iceberg.location import is_published, metadata_folder
 from paimon_sql.storage.iceberg.manifest_sets import (
     DivergedError,
     ManifestWriter,
@@ -45,7 +46,7 @@ from paimon_sql.storage.iceberg.manifest_sets import (
     take_out,
 )
 from paimon_sql.storage.iceberg.registration import registration_of
-from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore, is_published, metadata_folder
+from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
 from paimon_sql.storage.metadata.refs.tags import NamedTag
 from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.index_files import index_entries

@@ -6,12 +6,15 @@ Those that are servers are implemented in the package ``catalog``, which adds th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.iceberg.table_metadata import TableMetadata
 from paimon_sql.format.options.table.iceberg import HADOOP_CATALOG, METADATA_ICEBERG_STORAGE, TABLE_LOCATION
-from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.table.table import Table
+
+if TYPE_CHECKING:  # catalogs import this module, also those without Iceberg metadata
+    from paimon_sql.format.iceberg.table_metadata import TableMetadata
+    from paimon_sql.storage.iceberg.store import MetadataStore
 
 
 class Registration:

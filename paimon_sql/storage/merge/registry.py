@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.merge.engines.base import MergeEngine
 
-ENGINES: dict[str, type[MergeEngine]] = by_name("paimon_sql.storage.merge.engines", MergeEngine)
+ENGINES = by_name("paimon_sql.storage.merge.engines", MergeEngine)
 
 
 def engine_of(options: TableOptions) -> type[MergeEngine]:

@@ -27,15 +27,22 @@ class NumberedDirectory:
         directory: the directory.
         prefix: prefix of the names.
         counts: whether a hint may name a number; all of them by default.
+        before_lowering: called with the number of the earliest hint before the hint is lowered or deleted.
     """
 
     def __init__(
-        self, file_io: FileIO, directory: str, prefix: str, counts: Callable[[int], bool] | None = None
+        self,
+        file_io: FileIO,
+        directory: str,
+        prefix: str,
+        counts: Callable[[int], bool] | None = None,
+        before_lowering: Callable[[int], None] | None = None,
     ) -> None:
         self.file_io = file_io
         self.directory = directory
         self.prefix = prefix
         self._is_counted = counts
+        self._before_lowering = before_lowering
         self._pattern = re.compile(re.escape(prefix) + r"(\d+)")
 
     def path(self, version: int) -> str:
@@ -181,6 +188,7 @@ class NumberedDirectory:
 
     def reset_hint(self, name: str, version: int) -> None:
         """Set a hint to a number that may be smaller: only for rollbacks, fast-forwards and repairs."""
+        self._announce_lowering(name, version)
         self.file_io.write_bytes(f"{self.directory}/{name}", str(version).encode())
 
     def sync_hint(self, name: str) -> None:
@@ -190,7 +198,15 @@ class NumberedDirectory:
 
     def delete_hint(self, name: str) -> None:
         """Delete a hint."""
+        self._announce_lowering(name, 0)
         self.file_io.delete(f"{self.directory}/{name}")
+
+    def _announce_lowering(self, name: str, version: int) -> None:
+        if self._before_lowering is None or name != EARLIEST:
+            return
+        hinted = self.hint(EARLIEST)
+        if hinted is not None and hinted > version:
+            self._before_lowering(hinted)
 
     def hint(self, name: str) -> int | None:
         """Return the number of a hint; None if it is missing, unreadable or invalid."""

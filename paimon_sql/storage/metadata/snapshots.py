@@ -17,7 +17,7 @@ from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.catalog_environment import VersionManagement
-from paimon_sql.storage.metadata.numbered_files import LATEST, NumberedDirectory
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
 
 _THREADS = 16
@@ -42,8 +42,10 @@ class SnapshotManager:
     def __init__(
         self, file_io: FileIO, root: str, authority: VersionManagement | None = None, branch: str = MAIN_BRANCH
     ) -> None:
-        self.directory = NumberedDirectory(file_io, f"{root}/snapshot", "snapshot-", self._counts)
         self.rewinds = RollbackMark(file_io, root)
+        self.directory = NumberedDirectory(
+            file_io, f"{root}/snapshot", "snapshot-", self._counts, self.rewinds.note_expired
+        )
         self._tags = TagManager(file_io, root)
         self._authority = authority
         self._branch = branch
@@ -58,6 +60,15 @@ class SnapshotManager:
     def earliest_id(self) -> int | None:
         """Return the id of the earliest retained snapshot; None for a table without snapshots."""
         return self.directory.earliest()
+
+    def end_of_expired(self) -> int:
+        """Return the number before which snapshots have expired, or had until a rollback lowered the EARLIEST hint.
+
+        Files of a later snapshot have not been deleted.
+        """
+        hinted = self.directory.hint(EARLIEST) or 0  # read first: whoever lowers it notes its number before
+        rewind = self.rewinds.read()
+        return max(hinted, 0 if rewind is None else rewind.expired)
 
     def retained(self) -> range | None:
         """Return the ids from the earliest to the latest retained snapshot; None for a table without snapshots."""
@@ -311,12 +322,14 @@ class Rollback:
         target: the snapshot that was rolled back to, 0 for none.
         until: the maximum number of a snapshot that a writer with a dropped base can create.
         of_main: whether it is the table's own, not a branch's.
+        expired: the maximum number that the EARLIEST hint had before it was lowered, 0 if it never was.
     """
 
     generation: int
     target: int
     until: int
     of_main: bool = True
+    expired: int = 0
 
     def covers(self, snapshot_id: int) -> bool:
         """Whether a snapshot of the number may be a stray."""
@@ -398,6 +411,12 @@ class RollbackMark:
         """Increase the maximum number of strays, because writers continued before they read the mark."""
         return self._change(lambda old: replace(old, until=max(old.until, until)))
 
+    def note_expired(self, earliest: int) -> None:
+        """Record, durably, the EARLIEST hint before it is lowered: files of earlier snapshots may have been deleted."""
+        last = self.read()
+        if last is None or last.expired < earliest:
+            self._change(lambda old: replace(old, expired=max(old.expired, earliest)))
+
     def take_back(self, rewind: Rollback) -> None:
         """Delete a mark that was written into the directory of another table."""
         self._file_io.delete_if(self.path, _serialize(rewind).__eq__, durable=True)
@@ -416,13 +435,16 @@ class RollbackMark:
     def _parse(self, stored: bytes) -> Rollback:
         try:
             found = json.loads(stored)
-            return Rollback(int(found["generation"]), int(found["target"]), int(found["until"]), self._of_main)
+            generation, target, until = int(found["generation"]), int(found["target"]), int(found["until"])
+            # A mark without that number was written before it was recorded.
+            return Rollback(generation, target, until, self._of_main, int(found.get("expired", until)))
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptFileError("it is not a rollback mark", path=self.path) from error
 
 
 def _serialize(rewind: Rollback) -> bytes:
-    stored = {"generation": rewind.generation, "target": rewind.target, "until": rewind.until}
+    members = ("generation", "target", "until", "expired")
+    stored = {name: getattr(rewind, name) for name in members}
     return json.dumps(stored).encode()
 
 

@@ -1,6 +1,4 @@
-"""Object tables: their columns, which are always the same, and their refresh (spec: Table Types, "Object Table").
-
-A refresh replaces the files of the last one by the current files of the directory.
+"""Refresh of object tables: it replaces the files of the last one by the current files of the directory.
 
 Changes are counted by a hash of each path and one of its length and time, 16 bytes per file and listing, so that no
 complete listing is in memory.
@@ -21,34 +19,17 @@ import pyarrow as pa
 from paimon_sql.errors import NotFoundError
 from paimon_sql.format.layout.paths import OF_ALL_BRANCHES, OF_EACH_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.table.table import OBJECT_LOCATION
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, DataField, string_type
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.expressions.kernels.name_hashes import name_hashes
 from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
-
-OBJECT_FIELDS = (
-    DataField(0, "path", string_type(False), "Relative path of object"),
-    DataField(1, "name", string_type(False), "Name of object"),
-    DataField(2, "length", BigIntType(False), "Bytes length of object"),
-    DataField(3, "mtime", BigIntType(False), "Modification time of object"),
-    DataField(4, "atime", BigIntType(False), "Access time of object"),
-    DataField(5, "owner", string_type(), "Owner of object"),
-)
-"""The columns of every object table; times are milliseconds since the epoch, 0 if unknown."""
-
-
-def object_location(table: Table) -> str:
-    """The directory whose files an object table lists: that of its options, or its own."""
-    return str(table.options.get(OBJECT_LOCATION) or "").strip().rstrip("/") or table.path
-
 
 _SCHEMA = arrow_schema(OBJECT_FIELDS)
 _BATCH_ROWS = 65_536

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from paimon_sql import errors
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots import rollback
 from paimon_sql.storage.metadata.catalog_environment import VersionManagement

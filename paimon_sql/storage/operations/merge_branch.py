@@ -14,7 +14,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED
 from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.operations.operations import after_commit

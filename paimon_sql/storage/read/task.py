@@ -110,7 +110,7 @@ CHANGE_TYPE = DataField(-1, "_change_type", string_type(False), "insert, delete,
 COMMIT_VERSION = DataField(-1, "_commit_version", BigIntType(False), "the snapshot that changed the row")
 COMMIT_TIMESTAMP = DataField(-1, "_commit_timestamp", LocalZonedTimestampType(False, 6), "when it was committed")
 CHANGE_FIELDS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
-_TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
+_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 _MICROS_OF_A_MILLI = 1000
 
 
@@ -171,7 +171,7 @@ class CommitTask:
             kinds = pa.array(np.full(count, kind, np.int32))
         time = pa.array(np.full(count, snapshot.time_millis * _MICROS_OF_A_MILLI, np.int64))
         reported = {
-            CHANGE_TYPE.name: _TYPES.take(kinds),
+            CHANGE_TYPE.name: pa.array(_TYPES).take(kinds),
             COMMIT_VERSION.name: pa.array(np.full(count, snapshot.id, np.int64)),
             COMMIT_TIMESTAMP.name: time.cast(pa.timestamp("us", "UTC")),
         }

@@ -248,7 +248,7 @@ class ExpirationPlan:
     """
 
     snapshots: tuple[Snapshot, ...]
-    end: int
+    end: Snapshot
     files: FilesToDelete = field(default_factory=FilesToDelete)
     keeps_changelog: bool = False
     late: frozenset[int] = frozenset()
@@ -272,7 +272,7 @@ def plan_expiry(
     expired = without_late_snapshots(table, _existing(seen, ids))
     end = seen.get(retained[0])
     if not expired:
-        return ExpirationPlan((), end.id)
+        return ExpirationPlan((), end)
     produces = changelog_producer(table.options).produces
     read_lists: Lists = {}
     late = frozenset(s.id for s in _expired(table, expired) if not _was_built_upon(table, s, seen))
@@ -304,7 +304,7 @@ def plan_expiry(
     for s in expired:
         if s.id not in late:
             files.add_indexes(table, s, uses)
-    return ExpirationPlan(tuple(expired), end.id, files, keeps_changelog, late)
+    return ExpirationPlan(tuple(expired), end, files, keeps_changelog, late)
 
 
 def sizes_of_lists(snapshots: Iterable[Changelog], *, changelog: bool = False) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection
 from enum import Enum
 
 from paimon_sql.errors import UnsupportedError
@@ -10,8 +11,10 @@ from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE
 from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.base import bound_partition_keys
 
 
 class RowLevelStrategy(Enum):
@@ -80,4 +83,43 @@ class KeyRowChanges(RowLevelLayout):
             f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine.name}' that does"
             " not support deletes.",
             remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a separate DELETE.",
+        )
+
+
+def check_columns(table: Table, required: Collection[str]) -> None:
+    """Check that a table has the metadata columns by which a statement finds rows.
+
+    Raises:
+        UnsupportedError: a column of the table hides one of them.
+    """
+    if taken := {*required} - {f.name for f in metadata_fields(table.schema)}:
+        raise UnsupportedError(
+            f"{table.name}: rows cannot be changed while a column is named {min(taken)}.", remedy="Rename the column."
+        )
+
+
+def check_assigned(table: Table, assigned: Collection[str]) -> None:
+    """Check that an UPDATE by new rows of the same key may set some columns.
+
+    Args:
+        table: a table with a primary key.
+        assigned: the columns.
+
+    Raises:
+        UnsupportedError: one is of the primary key, or a partition column between whose partitions rows cannot move.
+    """
+    schema = table.schema
+    if keys := [name for name in schema.primary_keys if name in assigned]:
+        raise UnsupportedError(
+            f"{table.name}: UPDATE cannot set primary key columns ({', '.join(keys)}).",
+            remedy="DELETE the row and INSERT it with its new key.",
+        )
+    bound = bound_partition_keys(schema)
+    moved = sorted(name for name in schema.partition_keys if name in assigned)
+    if moved and (bound or not merge_engine(schema).moves_rows):
+        why = "bucket" if bound else "merge-engine, ignore-delete"
+        raise UnsupportedError(
+            f"{table.name}: UPDATE cannot set {', '.join(moved)}: rows of this table cannot move to another partition"
+            f" ({why}).",
+            remedy="DELETE the row and INSERT it again.",
         )

@@ -138,8 +138,8 @@ def replaced_vectors(
 Marks = Mapping[str, DeletionVector]
 """The rows to delete, by path of their data file."""
 
-_OLD = pa.array([RowKind.DELETE, RowKind.UPDATE_AFTER], pa.int8())
-_NEW = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
+_OLD = (RowKind.DELETE, RowKind.UPDATE_AFTER)
+_NEW = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
 class ChangeSplitter:
@@ -160,8 +160,8 @@ class ChangeSplitter:
         """Return the rows to write, with their kinds and ids; collect the positions of those to delete."""
         for batch in batches:
             kinds = batch.column(VALUE_KIND.name)
-            self.mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))
-            fresh = batch.filter(pc.is_in(kinds, value_set=_NEW))
+            self.mark(batch.filter(pc.is_in(kinds, value_set=pa.array(_OLD, pa.int8()))))
+            fresh = batch.filter(pc.is_in(kinds, value_set=pa.array(_NEW, pa.int8())))
             if fresh.num_rows:
                 yield fresh.select([name for name in self._columns if name in fresh.schema.names])
 

@@ -24,7 +24,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations import scan
 from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.branches.chains import Chain, Timeline
-from paimon_sql.storage.branches.management import NAMING_OPTIONS, branch_of_option
+from paimon_sql.storage.branches.selection import NAMING_OPTIONS, branch_of_option
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import (
     Deletion,

@@ -32,7 +32,7 @@ from paimon_sql.storage.table.time_travel.change_range import change_range_to_re
 
 _TRUNCATED = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)
-_ONE_ROW = pa.table({"": [None]}).select([])
+_ONE_ROW = pa.table([pa.nulls(1)], names=[""]).select([])
 
 
 @dataclass(frozen=True)

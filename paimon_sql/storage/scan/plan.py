@@ -6,8 +6,9 @@ files whose key ranges overlap no other file of the bucket.
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -18,11 +19,13 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.manifest import STATISTICS, data_files
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import SCAN_PLAN_SORT_PARTITION
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.process import paused_garbage_collection
 from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, is_blob
 from paimon_sql.storage.columns.schema_evolution import finds_by_name
 from paimon_sql.storage.data_files.layout import FileLayout
@@ -36,9 +39,9 @@ from paimon_sql.storage.data_files.live_files import (
     partition_predicate,
     partition_values,
 )
+from paimon_sql.storage.data_files.lsm_tree import reads_compacted
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
 from paimon_sql.storage.data_files.pruning.statistics import prune_row_ids
-from paimon_sql.storage.execution.metrics import SCAN, process_metrics
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
@@ -50,12 +53,13 @@ from paimon_sql.storage.scan.files_to_read import BranchFiles, FilesToRead
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.postponed import merges_postponed, with_postponed
-from paimon_sql.storage.scan.split import FileKey, Split, SplitSize, pack
+from paimon_sql.storage.scan.split import FileKey, Split, SplitSize, divide
 from paimon_sql.storage.scan.top_n import TopN, first_rows, splits_with_first
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 from paimon_sql.storage.table.time_travel.resolve import Version
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 MICROS = 6
 """The precision of Spark's timestamps, in digits of a fraction of a second."""
@@ -106,14 +110,11 @@ class ScanPlan:
         return not any(s.merges_rows for s in self.splits) and all(d.range.cardinality is not None for d in deletions)
 
     def packed(self, items: Sequence[T], readers: int) -> list[list[T]]:
-        """Items, one per split, in groups that give work to all readers; those of small splits are together.
-
-        Source: Paimon's ``BinPackingSplits``.
-        """
+        """Items, one per split, in groups of about the same size for all readers; small splits are together."""
         files = sum(len(s.files) for s in self.splits)
         size = self.split_size.shared(sum(s.size for s in self.splits), files, readers)
-        pairs = zip(self.splits, items, strict=True)
-        groups = pack(pairs, lambda pair: pair[0].size + len(pair[0].files) * size.open_cost, size.target)
+        pairs = list(zip(self.splits, items, strict=True))
+        groups = divide(pairs, lambda pair: pair[0].size + len(pair[0].files) * size.open_cost, size.target, readers)
         return [[item for _, item in group] for group in groups]
 
     @cached_property
@@ -171,14 +172,16 @@ class ScanPlan:
         """The branch of a split's files."""
         return split.table or self.table
 
-    def file_ranges(self, splits: Sequence[Split] | None = None) -> list[list[PlannedRange]]:
-        """The byte ranges of a native scan, packed into partitions of about the same size.
+    def file_ranges(self, readers: int, splits: Sequence[Split] | None = None) -> list[list[PlannedRange]]:
+        """The byte ranges of a native scan, divided into partitions of about the same size.
 
         Args:
+            readers: the number of parallel readers.
             splits: the splits of this plan to read; all by default.
         """
         ranges = [r for split in (self.splits if splits is None else splits) for r in self.ranges_of(split)]
-        return pack(ranges, lambda r: r.length, self.split_size.target, self.split_size.open_cost)
+        size = self.split_size
+        return divide(ranges, lambda r: max(r.length, size.open_cost), size.target, readers)
 
     def ranges_of(self, split: Split) -> list[PlannedRange]:
         """The byte ranges of a split's files, in order."""
@@ -241,6 +244,8 @@ def plan_scan(
         found = FilesToRead(Version(snapshot, table.schema.id), [own]).in_scanned_bucket(table)
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
+    if found.version.travelled:
+        _warn_of_waiting_rows(table, found)
     answers = answers or IndexResults(predicate)
     since, metrics = found.version.created_from_millis, found.metrics
     sizes = sizes.shared(metrics.bytes_read, metrics.files_read, parallelism)
@@ -253,7 +258,7 @@ def plan_scan(
         if selected is None and top is not None:
             selected = first_rows(part.table, part.snapshot, part.live.entries, top)
         live = part.live if selected is None else _of_rows(part.table, part.live, selected)
-        unpruned = _splits(part.table, live, since, sizes, columns)
+        unpruned: Iterable[Split] = _splits(part.table, live, since, sizes, columns)
         if selected is not None:
             unpruned = [replace(s, row_ids=_row_ids_in(selected, s)) for s in unpruned]
         made = _with_deletions(unpruned, deletions_of(part.table, part.snapshot))
@@ -273,16 +278,27 @@ def plan_scan(
         splits = _by_partition(table, splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
-    measured = {
-        "scanDuration": round((time.monotonic() - started) * 1000),
-        "scannedSnapshotId": found.version.snapshot.id if found.version.snapshot else 0,
-        "scannedManifests": metrics.manifests_read,
-        "scanSkippedTableFiles": metrics.files - metrics.files_read,
-        "scanResultedTableFiles": metrics.files_read,
-        "scanResultedBytes": metrics.bytes_read,
-    }
-    process_metrics().note(table.metric_key, SCAN, measured)
-    return ScanPlan(table, found.version.snapshot, splits, metrics, sizes, condition)
+    read = found.version.snapshot
+    metrics.report(table, read.id if read else 0, time.monotonic() - started)
+    return ScanPlan(table, read, splits, metrics, sizes, condition)
+
+
+def _warn_of_waiting_rows(table: Table, found: FilesToRead) -> None:
+    """Warn of the rows that an older state has, and that its reads do not see: a compaction came later."""
+    if table.read_optimized or not reads_compacted(table):
+        return
+    levels = pa.chunked_array([c for part in found.parts for c in part.live.entries["level"].chunks], pa.int32())
+    waiting = pc.sum(pc.equal(levels, 0)).as_py() or 0
+    if waiting and found.version.snapshot is not None:
+        _LOG.warning(
+            "%s: the rows of %d of the files of snapshot %d are not in the answer, as they were compacted later. %s.",
+            table.name,
+            waiting,
+            found.version.snapshot.id,
+            f"Set '{DELETION_VECTORS_MERGE_ON_READ.key}' to see them"
+            if table.options.get(DELETION_VECTORS_ENABLED)
+            else "Read a later snapshot",
+        )
 
 
 def _by_partition(table: Table, splits: Sequence[Split]) -> list[Split]:
@@ -319,16 +335,19 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
 
 def _splits(
     table: Table, live: LiveFiles, since_millis: int | None, sizes: SplitSize, columns: Collection[str] | None
-) -> Iterable[Split]:
-    by_age = live.entries.sort_by([("min_sequence_number", "ascending")]) if len(live.entries) else live.entries
+) -> Iterator[Split]:
+    slim = live.entries.drop_columns(STATISTICS)
     # Postponed files are not visible before a compaction.
-    buckets = grouped(((e.partition, e.bucket), e) for e in entries(by_age) if e.bucket != POSTPONE_BUCKET)
+    visible = slim.filter(pc.not_equal(slim["bucket"], POSTPONE_BUCKET)).sort_by("min_sequence_number")
+    places = zip(*(visible[name].to_pylist() for name in ("partition", "bucket")), strict=True)
     layout, scan = ScanLayout.of(table), BucketScan(table, sizes, columns, since_millis)
-    for bucket, found in buckets.items():
-        totals = {e.total_buckets for e in found}
-        total = totals.pop() if len(totals) == 1 else 0
-        for split in layout.splits(scan, bucket, [e.file for e in found]):
-            yield replace(split, total_buckets=total)
+    with paused_garbage_collection():
+        totals = visible["total_buckets"].to_pylist()
+        files = zip(data_files(visible, statistics=False), totals, strict=True)
+        for bucket, own in grouped(zip(places, files, strict=True)).items():
+            total, *others = {total for _, total in own}
+            for split in layout.splits(scan, bucket, [file for file, _ in own]):
+                yield replace(split, total_buckets=0 if others else total)
 
 
 def _with_deletions(splits: Iterable[Split], deletions: Mapping[FileKey, Deletion]) -> list[Split]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import ClassVar, TypeVar
+
+import numpy as np
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
@@ -262,3 +265,24 @@ def pack(items: Iterable[T], weight: Callable[[T], int], target: int, least: int
         groups[-1].append(item)
         group_size += size
     return groups
+
+
+def divide(items: Sequence[T], weight: Callable[[T], int], target: int, readers: int) -> list[list[T]]:
+    """Divide items in order into groups of about the same size, so that parallel readers finish at about the same time.
+
+    Args:
+        items: the items.
+        weight: returns the size of an item.
+        target: max size of a group, roughly.
+        readers: the number of parallel readers; the number of groups is a multiple of it, if there are enough items.
+    """
+    sizes = np.array([weight(item) for item in items], dtype=np.int64)
+    total = int(sizes.sum())
+    if not total:
+        return [list(items)] if items else []
+    groups = readers * -(-total // (max(1, target) * readers))
+    # An item belongs to the group in which its middle lies.
+    middles = np.cumsum(sizes) - sizes / 2
+    owners = np.minimum(middles * groups // total, groups - 1)
+    bounds = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(items)]
+    return [list(items[start:end]) for start, end in pairwise(bounds)]

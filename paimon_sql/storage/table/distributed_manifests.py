@@ -6,14 +6,16 @@ million entries take two gigabytes. Complete results are cached if they fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Protocol
 
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import ManifestFileMeta
+from paimon_sql.storage.execution.arrow_streams import packed, unpacked
 from paimon_sql.storage.execution.task_executor import Executor, items_per_task, register_work
 from paimon_sql.storage.metadata.manifests import manifest_cache
 from paimon_sql.storage.table.table import Table
@@ -28,8 +30,15 @@ _TASK_BYTES = 16 * 1024 * 1024
 _ENTRY_BYTES, _COLUMN_BYTES = 300, 50
 """Approximate memory of an entry, and of its statistics per column."""
 
-Choice = Callable[[pa.Table], pa.Table]
-"""Drops ADD entries that are not needed, and the DELETEs of their files; it is pickled for executors."""
+
+class Choice(Protocol):
+    """Which entries a plan needs; it is pickled for executors."""
+
+    def __call__(self, entries: pa.Table) -> pa.Table:
+        """Drop ADD entries that are not needed, and the DELETEs of their files."""
+
+    def bounds(self, names: Sequence[str], tables: Sequence[pa.Table]) -> pa.Table | None:
+        """What to remember of whole manifests, given their names and entries; None for nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +48,12 @@ class ManifestEntries:
     Attributes:
         tables: the entries, of ``MANIFEST_SCHEMA``, in the order of the manifests.
         whole: whether no entry was dropped.
+        bounds: what to remember of whole manifests (`Choice.bounds`).
     """
 
     tables: list[pa.Table]
     whole: bool = True
+    bounds: Sequence[pa.Table] = ()
 
 
 @dataclass(frozen=True)
@@ -62,15 +73,18 @@ class ManifestTask:
     size: int
 
     def read(self) -> list[pa.Table]:
-        """Read the entries: one table per manifest, or one table of the selected entries."""
+        """Read one table per manifest, or a table of the selected entries and one of what to remember."""
         tables = [self.table.manifests.read_once(name) for name in self.names]
-        return tables if self.choice is None else [self.choice(pa.concat_tables(tables))]
+        if self.choice is None:
+            return tables
+        bounds = self.choice.bounds(self.names, tables)
+        return [self.choice(pa.concat_tables(tables)), *([] if bounds is None else [bounds])]
 
 
 def run_manifest_task(task: ManifestTask) -> list[bytes] | None:
     """Return a task's tables as Arrow streams; None on an error, which the driver reports better."""
     try:
-        return [_packed(entries) for entries in task.read()]
+        return [packed(found) for found in task.read()]
     except (PaimonError, OSError):
         return None
 
@@ -91,14 +105,16 @@ def read_manifests(
     """
     names = [m.file_name for m in manifests]
     if table.executor is None or _size(table, manifests) < MANY_BYTES:
-        return ManifestEntries(table.manifests.read_all(names))
+        return _read_here(table, names, choice)
     cached = {name: entries for name in names if (entries := table.manifests.cached(name)) is not None}
     missing = [m for m in manifests if m.file_name not in cached]
     if _size(table, missing) < MANY_BYTES:
-        return ManifestEntries(table.manifests.read_all(names))
-    if choice is not None or _size(table, manifests) > manifest_cache().capacity:
+        return _read_here(table, names, choice)
+    if choice is not None:
         parts = _read_by(table.executor, table, manifests, choice)
-        return ManifestEntries([*chain.from_iterable(parts)], choice is None)
+        return ManifestEntries([part[0] for part in parts], whole=False, bounds=[b for part in parts for b in part[1:]])
+    if _size(table, manifests) > manifest_cache().capacity:
+        return ManifestEntries([*chain.from_iterable(_read_by(table.executor, table, manifests, None))])
     for name, entries in zip(
         (m.file_name for m in missing), chain.from_iterable(_read_by(table.executor, table, missing, None)), strict=True
     ):
@@ -107,15 +123,21 @@ def read_manifests(
     return ManifestEntries([cached[name] for name in names])
 
 
+def _read_here(table: Table, names: Sequence[str], choice: Choice | None) -> ManifestEntries:
+    tables = table.manifests.read_all(names)
+    bounds = choice.bounds(names, tables) if choice is not None and names else None
+    return ManifestEntries(tables, bounds=() if bounds is None else (bounds,))
+
+
 def _read_by(
     executor: Executor, table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None
 ) -> list[list[pa.Table]]:
-    """Read manifests on executors: one list of tables per task."""
+    """Read manifests on executors: the tables of each task (`ManifestTask.read`)."""
     tasks = _tasks(table, manifests, choice)
     with register_work(f"plan of {table.name}") as work:
         answers = executor.watched(work).map(run_manifest_task, tasks)
         return [
-            task.read() if answer is None else [*map(_unpacked, answer)]
+            task.read() if answer is None else [*map(unpacked, answer)]
             for task, answer in zip(tasks, answers, strict=True)
         ]
 
@@ -138,16 +160,3 @@ def _size(table: Table, manifests: Sequence[ManifestFileMeta]) -> int:
     """Return the approximate memory of the manifests' entries in bytes."""
     entries = sum(m.num_added_files + m.num_deleted_files for m in manifests)
     return entries * (_ENTRY_BYTES + _COLUMN_BYTES * len(table.schema.fields))
-
-
-def _packed(entries: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, entries.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(entries)
-    serialized: bytes = sink.getvalue().to_pybytes()
-    return serialized
-
-
-def _unpacked(data: bytes) -> pa.Table:
-    with pa.ipc.open_stream(data) as stream:
-        return stream.read_all()

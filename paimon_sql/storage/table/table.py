@@ -115,6 +115,11 @@ class Table:
         """The typed options."""
         return TableOptions(self.schema.options)
 
+    def name_of_branch(self, branch: str) -> str:
+        """The full name of a branch of the table, for messages; that of ``main`` is the table's own."""
+        own = self.name.removesuffix(f"$branch_{self.branch}")
+        return own if branch == MAIN_BRANCH else f"{own}$branch_{branch}"
+
     @property
     def metric_key(self) -> MetricKey:
         """What its metrics belong to."""

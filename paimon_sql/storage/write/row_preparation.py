@@ -107,7 +107,7 @@ def refuse_managed(schema: TableSchema, name: str) -> None:
         )
 
 
-_SHORT = pa.array([kind.short for kind in RowKind], pa.string())
+_SHORT = tuple(kind.short for kind in RowKind)
 
 
 class RowKindReader:
@@ -154,7 +154,7 @@ class RowKindReader:
             inserts: npt.NDArray[np.int8] = np.full(rows.num_rows, RowKind.INSERT, dtype=np.int8)
             return pa.array(inserts)
         strings = rows.column(self._column)
-        kinds = pc.index_in(strings, value_set=_SHORT.cast(strings.type))
+        kinds = pc.index_in(strings, value_set=pa.array(_SHORT, strings.type))
         if kinds.null_count:
             wrong = strings.filter(kinds.is_null())[0].as_py()
             what = "null" if wrong is None else f"'{wrong}'"

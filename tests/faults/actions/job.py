@@ -13,7 +13,7 @@ import pyarrow as pa
 from paimon_sql.errors import NotFoundError
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.branches.selection import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor

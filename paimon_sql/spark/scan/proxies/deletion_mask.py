@@ -24,6 +24,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import EXPRESSIONS, PLANS, Jvm
 from paimon_sql.spark.rules.compiled_rule import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, new_literal, with_parts, with_scans
+from paimon_sql.spark.scan.proxies.file_partitions import binary_rows
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
@@ -31,7 +32,7 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.read.deletion_mask import DeletionMasks, MaskedSplit, mask_of, selects, size_of
-from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
+from paimon_sql.storage.scan.plan import ScanPlan
 
 POSITION: FieldJson = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
@@ -45,7 +46,6 @@ _THREADS = os.cpu_count() or 2
 _MAX_CACHED_BYTES = 64 * 1024 * 1024
 _merged_bits = share(lambda: Cache[tuple[object, ...], DeletionMasks](_MAX_CACHED_BYTES, weigh=size_of))
 """The bits of merged splits, by their identity; files never change."""
-_ROW = f"{EXPRESSIONS}.GenericInternalRow"
 
 
 class DeletionMask:
@@ -125,16 +125,8 @@ class MaskedScanProxy(NativeScanProxy):
     def _constant_columns(self) -> StructType:
         return self.jvm.struct(struct_of([MASK]))
 
-    def _constants(self, file: PlannedRange) -> InternalRow:
-        if file.path not in self._rows:
-            value = bytearray(self._mask.bits.get(file.path, b""))
-            self._rows[file.path] = self.jvm.new(_ROW, self.jvm.objects([value]))
-        return self._rows[file.path]
-
-    @cached_property
-    def _rows(self) -> dict[str, InternalRow]:
-        """The constant values of each file's rows, by path."""
-        return {}
+    def _constants(self, paths: Sequence[str]) -> Sequence[InternalRow]:
+        return binary_rows(self.jvm, [self._mask.bits.get(path, b"") for path in paths])
 
 
 def can_mask(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:

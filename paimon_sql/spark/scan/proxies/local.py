@@ -25,4 +25,4 @@ class LocalScanProxy(ScanInterface):
     compute: Callable[[], pa.Table]
 
     def rows(self) -> Sequence[InternalRow]:
-        return internal_rows(self.session, self.compute(), self.columns)
+        return internal_rows(self.jvm, self.compute(), self.columns)

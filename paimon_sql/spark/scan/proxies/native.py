@@ -6,25 +6,24 @@ compiled.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CONNECTOR, DATASOURCES, EXECUTION, OPTIONS_MAP, Jvm
-from paimon_sql.spark.jvm.hadoop_files import file_index, hadoop_settings, hadoop_url
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXECUTION, OPTIONS_MAP, Jvm
+from paimon_sql.spark.jvm.hadoop_files import file_index, hadoop_settings
 from paimon_sql.spark.jvm.session import with_settings
+from paimon_sql.spark.scan.proxies.file_partitions import file_partitions, partitioned_files
 from paimon_sql.spark.scan.proxies.planned import INPUT_PARTITION, PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.storage.scan.plan import PlannedRange
 from paimon_sql.storage.scan.split import Split
 
-_FILE = f"{DATASOURCES}.PartitionedFile"
+_ROW = f"{CATALYST}.InternalRow"
 _IN_ROWS = {"spark.sql.codegen.wholeStage": "false"}
 _IN_BATCHES = {
     "spark.sql.codegen.wholeStage": "true",
@@ -48,7 +47,11 @@ class NativeScanProxy(PlannedScanProxy):
 
     @property
     def partition_count(self) -> int:
-        return len(self.plan.file_ranges())
+        return len(self._ranges)
+
+    @cached_property
+    def _ranges(self) -> list[list[PlannedRange]]:
+        return self.plan.file_ranges(self.jvm.parallelism)
 
     def readSchema(self) -> StructType:
         return self.jvm.struct(with_structs(spark_struct(self.columns), self.structs))
@@ -79,13 +82,9 @@ class NativeScanProxy(PlannedScanProxy):
     @cached_property
     def _input_partitions(self) -> Sequence[JavaObject]:
         if self.keys is not None:
-            made = self._keyed_partitions(self.keys)
-        else:
-            made = [
-                self.jvm.new(f"{DATASOURCES}.FilePartition", i, self._files(ranges))
-                for i, ranges in enumerate(self.plan.file_ranges())
-            ]
-        return self.jvm.array(INPUT_PARTITION, made)
+            return self.jvm.array(INPUT_PARTITION, self._keyed_partitions(self.keys))
+        files = self._files([r for ranges in self._ranges for r in ranges])
+        return file_partitions(self.jvm, files, list(map(len, self._ranges)))
 
     def _keyed_partitions(self, keys: PartitionKeys) -> list[JavaObject]:
         plan, rows = self.plan, keys.rows(self.plan)
@@ -95,7 +94,7 @@ class NativeScanProxy(PlannedScanProxy):
         by_key: dict[Key, list[Split]] = {}
         for split in plan.splits:
             by_key.setdefault(keys.of(split), []).append(split)
-        packed = [(rows[key], r) for key, splits in by_key.items() for r in plan.file_ranges(splits)]
+        packed = [(rows[key], r) for key, splits in by_key.items() for r in plan.file_ranges(1, splits)]
         return [FILES.make(self.jvm, row, i, self._files(ranges)) for i, (row, ranges) in enumerate(packed)]
 
     @cached_property
@@ -107,27 +106,17 @@ class NativeScanProxy(PlannedScanProxy):
             factory = with_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
         return factory
 
-    def _constants(self, file: PlannedRange) -> InternalRow:
-        """The values of a file's constant columns."""
-        found: InternalRow = self.jvm.constant(
-            "empty InternalRow", lambda: self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
-        )
-        return found
+    def _constants(self, paths: Sequence[str]) -> Sequence[InternalRow]:
+        """An array with the row of each file's constant values, or with one row for all files."""
+        jvm = self.jvm
+        return jvm.constant("array of an empty row", lambda: jvm.array(_ROW, [jvm.singleton(_ROW).empty()]))
 
     def _constant_columns(self) -> StructType:
         """The columns that are constant per file, as a struct."""
         return self.jvm.struct(spark_struct(()))
 
     def _files(self, ranges: Sequence[PlannedRange]) -> Sequence[JavaObject]:
-        no_hosts, no_metadata = self.jvm.strings(), self.jvm.empty_map()
-        path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
-
-        def made(r: PlannedRange) -> JavaObject:
-            path = path_of.fromUrlString(to_url(r.path))
-            members = (self._constants(r), path, r.start, r.length, no_hosts, 0, r.file_size, no_metadata)
-            return self.jvm.new(_FILE, *members)
-
-        return self.jvm.array(_FILE, map(made, ranges))
+        return partitioned_files(self.jvm, ranges, self._constants)
 
     def _parquet_scan(self) -> JavaObject:
         jvm, struct = self.jvm, self.readSchema()
@@ -151,8 +140,3 @@ def reads_in_batches(jvm: Jvm, struct: StructType) -> bool:
     """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
     reader = jvm.singleton(f"{DATASOURCES}.parquet.ParquetUtils")
     return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))
-
-
-def to_url(path: str) -> str:
-    """A path as a URL for Spark's readers."""
-    return Path(os.path.normpath(path)).as_uri() if path.startswith("/") else hadoop_url(path)

@@ -129,7 +129,7 @@ class PartitionKeys:
         values = partition_values(plan.table, pa.array([partition for partition, _ in keys], pa.binary()))
         buckets = pa.array([bucket for _, bucket in keys], pa.int32())
         table = pa.table([*values.values(), buckets], names=[*values, _BUCKET.name])
-        rows = internal_rows(self.session, table, [*plan.table.schema.partition_fields, _BUCKET])
+        rows = internal_rows(self.session.jvm, table, [*plan.table.schema.partition_fields, _BUCKET])
         return {key: rows[i] for i, key in enumerate(keys)}
 
 

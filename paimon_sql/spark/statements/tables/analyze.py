@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_sql.errors import InvalidInputError, NoSuchPartitionError, UnsupportedError
+from paimon_sql.errors import InvalidInputError, NoSuchPartitionError, UnsupportedError, did_you_mean
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.rows.binary_field import from_epoch_nanos
@@ -15,11 +15,11 @@ from paimon_sql.spark.java.objects import JavaObject, Option, ScalaMap, Tuple
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.spark.statements.tables.partitions import read_partition
 from paimon_sql.sql.statements.tables.partitions import AnalyzeTable
-from paimon_sql.sql.text.names import quote_name
+from paimon_sql.sql.text.names import quote_name, quote_path
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
-from paimon_sql.storage.format_tables.partitions import report_measured
+from paimon_sql.storage.format_tables import FormatTable
+from paimon_sql.storage.format_tables.partitions import chosen_partitions, report_measured
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
@@ -137,7 +137,8 @@ class RunAnalyzeTable(Runner[AnalyzeTable]):
             if field is None:
                 raise InvalidInputError(
                     f"{table.name} has no column {name} to analyze.",
-                    remedy=f"Its columns are {', '.join(table.schema.names)}.",
+                    remedy=did_you_mean(name, table.schema.names)
+                    or f"Its columns are {', '.join(table.schema.names)}.",
                 )
             chosen.append(field)
         for field in chosen:
@@ -155,7 +156,7 @@ def _compute(
     """The number of merged rows of a snapshot, and Spark's statistics of the columns."""
     session, jvm = context.session, context.session.jvm
     rows = session.java.read().option(SCAN_SNAPSHOT_ID.key, str(snapshot))
-    relation: LogicalPlan = rows.table(".".join(map(quote_name, name))).queryExecution().analyzed()
+    relation: LogicalPlan = rows.table(quote_path(name)).queryExecution().analyzed()
     by_name = {a.name(): a for a in jvm.items(relation.output())}
     attributes = jvm.seq([by_name[f.name] for f in columns])
     command = jvm.singleton(f"{EXECUTION}.command.CommandUtils")

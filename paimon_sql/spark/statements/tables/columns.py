@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_sql.spark.ddl.alter_table import alter_table
+from paimon_sql.catalog.alter_table import alter_table
 from paimon_sql.spark.execution.carried_statement import Runner, StatementContext
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.alter_table import AddColumns, ColumnChange, ModifyColumns

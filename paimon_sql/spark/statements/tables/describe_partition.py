@@ -7,7 +7,7 @@ from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.jvm.errors import refusals
 from paimon_sql.sql.statements.tables.partitions import DescribePartition
-from paimon_sql.sql.text.names import quote_name
+from paimon_sql.sql.text.names import quote_path
 from paimon_sql.sql.types import spark_type
 
 _COLUMNS = ("col_name", "data_type", "comment")
@@ -17,7 +17,7 @@ class RunDescribePartition(Runner[DescribePartition]):
     """DESCRIBE {EXTENDED | FORMATTED} t PARTITION (..)."""
 
     def run(self, statement: DescribePartition, context: StatementContext) -> Answer:
-        session, name = context.session, ".".join(map(quote_name, statement.table))
+        session, name = context.session, quote_path(statement.table)
         plan = session.parsed(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")
         with refusals():
             described = session.dataset(plan).collectAsList()

@@ -18,13 +18,13 @@ from paimon_sql.spark.options import session_options, with_session_options
 from paimon_sql.spark.tables.base import equal_to_row, has_partition, truncate_table
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.partitions import DropPartitions, RepairPartitions
-from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.sql.text.names import quote_path
+from paimon_sql.storage.branches.selection import with_branch
 from paimon_sql.storage.commit.partition_registration import relist
 from paimon_sql.storage.expressions.predicates import Or, Predicate
-from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import drop_partitions
-from paimon_sql.storage.format_tables.partitions import repair
+from paimon_sql.storage.format_tables.partitions import chosen_partitions, repair
 from paimon_sql.storage.table.table import Table
 
 
@@ -86,7 +86,7 @@ def read_partition(
     """The predicate of a partition spec ``(a = 1)``, and whether it names all partition columns."""
     # Spark's rules validate the columns and cast the values, as those of a statement that accepts some of the columns.
     session = context.session
-    plan = session.state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
+    plan = session.state.sqlParser().parsePlan(f"SHOW PARTITIONS {quote_path(name)} PARTITION {text}")
     with refusals():
         spec = session.execution(plan).analyzed().pattern().get()
     columns: Seq[str] = spec.names()

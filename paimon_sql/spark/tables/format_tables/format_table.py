@@ -39,9 +39,9 @@ from paimon_sql.spark.tables.format_tables.proxies import (
 )
 from paimon_sql.spark.tables.staged_table import Successor
 from paimon_sql.storage.expressions.casts import cast
-from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import add_partitions, discard, drop_partitions, empty, replace_table
-from paimon_sql.storage.format_tables.partitions import partition_columns
+from paimon_sql.storage.format_tables.partitions import all_partitions, chosen_partitions, partition_columns
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 
@@ -60,7 +60,7 @@ class FormatPartitions(PartitionInterface):
         table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
         # One partition may have several directories, such as h=7 and h=07.
         table = table.group_by(table.column_names, use_threads=False).aggregate([])
-        return internal_rows(self.session, table, fields)
+        return internal_rows(self.jvm, table, fields)
 
     def partitionExists(self, row: InternalRow) -> bool:
         names = list(self.table.schema.partition_keys)[: row.numFields()]

@@ -43,9 +43,9 @@ from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import discard, publish, staging_folder
-from paimon_sql.storage.format_tables.partitions import folders_of, partition_columns
+from paimon_sql.storage.format_tables.partitions import Partition, chosen_partitions, folders_of, partition_columns
 from paimon_sql.storage.staging.proposal import Overwrite
 
 _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
@@ -116,7 +116,7 @@ class FormatScanBuilder(SessionProxy):
         fields = self.table.partition_fields
         columns = partition_columns(self.table, partitions)
         table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
-        return internal_rows(self.session, table, fields)
+        return internal_rows(self.jvm, table, fields)
 
     def _struct(self, fields: tuple[DataField, ...]) -> StructType:
         """Columns as Spark reads them from files: nullable, and strings without length."""

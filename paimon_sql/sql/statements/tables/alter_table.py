@@ -10,6 +10,7 @@ from sqlglot.generator import Generator
 from paimon_sql.sql.carried_statements import Node, OfTable
 from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.generator import writes
+from paimon_sql.sql.dialect.nodes import MetadataColumn
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.errors import RefusedError
@@ -105,6 +106,13 @@ def _columns(parser: PaimonParser) -> exp.Schema:
         raise parser.refusal("Expected the end of the statement after the columns")
     if schema.find(exp.PrimaryKey, exp.PrimaryKeyColumnConstraint):
         raise parser.refusal(_KEY, first)
+    if (mark := schema.find(exp.WatermarkColumnConstraint)) is not None:
+        remedy = "Leave it out; Spark sets it with withWatermark."
+        raise parser.refusal_of(mark, "WATERMARK cannot be added to a table", remedy)
+    if (unstored := schema.find(exp.ComputedColumnConstraint, MetadataColumn)) is not None:
+        kind = "METADATA" if isinstance(unstored, MetadataColumn) else "Computed"
+        at = unstored.parent or schema
+        raise parser.refusal_of(at, f"{kind} columns cannot be added to a table", "Compute it in a view.")
     if not schema.expressions or not all(isinstance(e, exp.ColumnDef) for e in schema.expressions):
         raise parser.refusal("Only columns can be added or modified here", first)
     schema.set("this", None)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from paimon_sql.format.schema.types import DataType
 from paimon_sql.sql.dialect.column_definitions import ExactType
-from paimon_sql.sql.dialect.nodes import Span, span
+from paimon_sql.sql.dialect.nodes import MetadataColumn, Span, span
 from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.types import is_exact, spark_type
 
@@ -23,6 +23,7 @@ class Column:
         type: its type, with nullability; None if Paimon has no such type, and Spark reports the error.
         foreign: whether Spark does not know the spelling of the type.
         is_key: whether the definition has PRIMARY KEY.
+        unstored: ``computed`` or ``metadata`` for a column of Flink that a table does not store; else None.
         edits: the edits to Spark's form.
     """
 
@@ -31,6 +32,7 @@ class Column:
     foreign: bool = False
     is_key: bool = False
     comment: str | None = None
+    unstored: str | None = None
     edits: list[Edit] = field(default_factory=list)
 
     @property
@@ -69,6 +71,8 @@ def _column(node: exp.ColumnDef, text: str, spark_style: bool) -> Column:
             if nullable:
                 column.foreign = True
                 column.edits.append(_without(text, span(constraint)))
+        elif isinstance(what, exp.ComputedColumnConstraint | MetadataColumn):
+            column.unstored = "metadata" if isinstance(what, MetadataColumn) else "computed"
         elif isinstance(what, exp.CommentColumnConstraint):
             column.comment = what.name
     if isinstance(kind, ExactType):

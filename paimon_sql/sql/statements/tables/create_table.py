@@ -20,7 +20,7 @@ from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.edits import Edit, clause
-from paimon_sql.sql.errors import PositionedError, RefusedError
+from paimon_sql.sql.errors import PositionedError, RefusedError, SqlSyntaxError
 from paimon_sql.sql.statements.base import Outcome, rewrites
 from paimon_sql.sql.statements.tables.columns import Column, columns_of, without_elements
 from paimon_sql.sql.text.names import quote_name, string_sql
@@ -31,12 +31,14 @@ _QUERY = "LIKE|AS|SELECT|FROM|VALUES|TABLE|MAP|REDUCE|("
 _MARKS = frozenset(["PRIMARY", "WATERMARK", "METADATA"])
 _SUSPECTS = _MARKS | {
     *("BYTES", "VARBINARY", "BINARY", "BLOB", "CHAR", "VARCHAR", "TIMESTAMP", "TIMESTAMP_LTZ", "PRECISION", "ZONE"),
-    *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
+    *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL", "AS"),
 }
 """Words among the columns that may be Flink's, which only parsing the columns decides."""
 _BEFORE_BY = frozenset(["STORED", "PARTITIONED", "CLUSTERED", "CLUSTER", "SORTED", "SKEWED"])
 _BEFORE_A_LIST = frozenset(["OPTIONS", "SERDEPROPERTIES", "ON"])
 _SPARKS_CLAUSES = frozenset(["USING", "TBLPROPERTIES", "OPTIONS"])
+UNSTORED_SETTING = "spark.paimon.create.unstored-columns"
+"""``leave-out``, the default, or ``refuse``: what CREATE TABLE does with watermarks, computed and metadata columns."""
 _PAIMON = "PAIMON"
 _FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
 """Words after USING for a format table."""
@@ -72,8 +74,9 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     if not parser.shallow:
         return _read_deeply(parser)
     replaces = parser.accept("REPLACE") or parser.accept("CREATE", "OR", "REPLACE") or not parser.accept("CREATE")
-    while parser.accept("TEMPORARY|TEMP|EXTERNAL"):
-        pass
+    first = parser.token
+    temporary = (first.start, first.end + 1) if parser.accept("TEMPORARY|TEMP") else None
+    parser.accept("EXTERNAL")
     if not parser.accept("TABLE"):
         return None
     exists = parser.accept("IF", "NOT", "EXISTS")
@@ -81,6 +84,7 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     if table is None:
         return None
     node = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
+    node.meta["temporary"] = temporary
     start = parser.index
     try:
         columns = None if _is_query(parser) else parser.bracket_text()
@@ -170,6 +174,9 @@ def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
             found[word] = parser.placed(options, first)
         elif word == "USING":
             found[word] = parser.parts()
+        elif word in ("PARTITIONED BY", "PARTITIONED"):
+            parser.accept("BY")
+            found["PARTITIONED"] = parser.bracket_text()
         else:
             found[word.partition(" ")[0]] = None
             if word.endswith(" BY") or word in _BEFORE_A_LIST or (word in _BEFORE_BY and parser.accept("AS|BY")):
@@ -213,6 +220,9 @@ def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
     table = context.resolve_new_table(names_of(target))
     if table is None:
         return None
+    if node.meta["temporary"] is not None:
+        _refuse_temporary(node, reading)
+        return None
     if table[0] in context.shared_catalogs and (node.provider or context.default_provider.upper()) != _PAIMON:
         return None
     has_type = any(option.name == "type" for option in node.given)
@@ -220,18 +230,33 @@ def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
     return list(_edits(node, reading, kind)) or None
 
 
+def _refuse_temporary(node: CreateTable, reading: Reading) -> None:
+    """Refuse Flink's temporary tables. Spark's, which have a provider and no columns, are views of files."""
+    if node.provider is None or "WITH" in node.meta["clauses"]:
+        remedy = "Use CREATE TABLE, or CREATE TEMPORARY VIEW .. AS SELECT; a path can be queried: paimon.`/a/path`."
+        start, end = node.meta["temporary"]
+        problem = "Paimon has no temporary tables."
+        raise SqlSyntaxError(problem, text=reading.source, start=start, end=end, remedy=remedy)
+
+
 def _edits(node: CreateTable, reading: Reading, kind: list[str]) -> Iterator[Edit]:
     schema = node.this if isinstance(node.this, exp.Schema) and not _is_text(node.this) else None
-    columns = columns_of(schema, reading.source, node.is_spark_style) if schema is not None else []
-    keys = [each for each in schema.expressions if isinstance(each, exp.PrimaryKey)] if schema is not None else []
-    is_ours = "WITH" in node.meta["clauses"] or keys or any(c.foreign or c.is_key for c in columns)
+    elements = schema.expressions if schema is not None else []
+    declared = columns_of(schema, reading.source, node.is_spark_style) if schema is not None else []
+    columns = [column for column in declared if column.unstored is None]
+    keys = [each for each in elements if isinstance(each, exp.PrimaryKey)]
+    watermarks = [each for each in elements if isinstance(each, exp.WatermarkColumnConstraint)]
+    unstored: list[exp.Expr] = [*watermarks, *(column.node for column in declared if column.unstored is not None)]
+    is_ours = "WITH" in node.meta["clauses"] or keys or unstored or any(c.foreign or c.is_key for c in columns)
     if not is_ours:
         yield from _property_edits(reading, node, kind)
         return
-    key = _primary_key(reading, columns, keys)
+    key = _primary_key(reading, declared, keys)
+    if unstored:
+        _leave_out(node, reading, unstored, declared, (key or "").split(","))
     if schema is not None and columns:
-        spans = [span(each) for each in schema.expressions]
-        yield from without_elements(spans, [span(k) for k in keys])
+        spans = [span(each) for each in elements]
+        yield from without_elements(spans, [span(each) for each in (*keys, *unstored)])
         yield from (edit for column in columns for edit in column.edits)
     elif schema is not None:  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
         yield Edit(*span(schema), "")
@@ -246,6 +271,36 @@ def _edits(node: CreateTable, reading: Reading, kind: list[str]) -> Iterator[Edi
         _refuse_both(reading, node.given, "primary-key", twice)
         additions.insert(0, _property_sql("primary-key", key))
     yield from _property_edits(reading, node, additions + kind)
+
+
+def _leave_out(
+    node: CreateTable, reading: Reading, unstored: Sequence[exp.Expr], declared: Sequence[Column], key: Sequence[str]
+) -> None:
+    """Warn of the watermarks and columns that the table will not have, or refuse them.
+
+    Raises:
+        SqlSyntaxError: the session refuses them, a key or partition needs one, or nothing else is defined.
+    """
+    kinds = {column.name: column.unstored for column in declared if column.unstored is not None}
+    partition = node.meta["clauses"].get("PARTITIONED")
+    partitioned = {option.name: option.args["value"].name for option in node.given}.get("partition", "").split(",")
+    needed = {name.strip().lower() for name in (*key, *partitioned)}
+    needed |= {name.lower().strip("`") for name in partition.meta["words"]} if partition is not None else set()
+    for each in unstored:
+        if each.name.lower() in needed and each.name in kinds:
+            problem = f"The {kinds[each.name]} column '{each.name}' cannot be in the primary key or a partition column"
+            raise reading.error(f"{problem}: it is not stored.", each, "Store it: compute its value in each INSERT.")
+    if len(kinds) == len(declared) and not node.expression:
+        raise reading.error("A table needs a column that is stored.", unstored[0])
+    if reading.context.refuses_unstored():
+        remedy = f"Leave them out, or RESET `{UNSTORED_SETTING}`."
+        raise reading.error("Tables do not store watermarks, computed and metadata columns.", unstored[0], remedy)
+    marks = [f"WATERMARK FOR {reading.text(e.this)}" for e in unstored if isinstance(e, exp.WatermarkColumnConstraint)]
+    left_out = ", ".join([*(f"the {kind} column {name}" for name, kind in kinds.items()), *marks])
+    reading.warnings.append(
+        f"CREATE TABLE {'.'.join(names_of(node.this.this) or ())} leaves out {left_out}: only Flink evaluates them."
+        " Compute such columns in a view, and set watermarks with withWatermark."
+    )
 
 
 def _is_text(schema: exp.Schema) -> bool:

@@ -272,15 +272,20 @@ def _check_aged(proposal: Proposal) -> None:
     aged = [e for e in new if (e.file.creation_epoch_millis() or before) < before]
     if not aged:
         return
-    paths = new_files(table, Changes(aged, changes.changelog, changes.indexes))
-    existing = map_in_threads(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
-    lost = [path for path, exists in zip(paths, existing, strict=True) if not exists]
+    lost = lost_files(table, Changes(aged, changes.changelog, changes.indexes))
     if lost:
         raise CommitConflictError(
             f"{table.name}: {len(lost)} files that the statement wrote were removed before it ended, including"
             f" {lost[0]}.",
             remedy="Run it again, and remove only orphan files that are older than the longest statement.",
         )
+
+
+def lost_files(table: Table, changes: Changes) -> list[str]:
+    """Return the paths of the new files of changes that do not exist."""
+    paths = new_files(table, changes)
+    existing = map_in_threads(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
+    return [path for path, exists in zip(paths, existing, strict=True) if not exists]
 
 
 STAGED_FILES_EXIST = Validation("files that were staged long ago still stand", _check_aged)

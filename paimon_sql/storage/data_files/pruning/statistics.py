@@ -24,7 +24,12 @@ def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
     wanted = conjuncts_on(predicate, [f.name for f in fields])
     if wanted is None or not len(entries):
         return entries
-    return entries.filter(wanted.may_hold(_column_stats(entries, fields, "key_stats", wanted.columns())))
+    return entries.filter(wanted.may_hold(stats_of_keys(table, entries, wanted.columns())))
+
+
+def stats_of_keys(table: Table, entries: pa.Table, columns: Collection[str]) -> dict[str, ColumnStats]:
+    """Return the statistics of the columns of the key that are among ``columns``, one element per entry."""
+    return _column_stats(entries, table.schema.key_fields, "key_stats", columns)
 
 
 def prune_by_values(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
@@ -80,8 +85,9 @@ def _stats(
         columns: current names of the columns.
     """
     requested = [f for f in table.schema.fields if f.name in columns]
+    stored_stats = entries.select([*(f"value_stats_{part}" for part in ("min", "max", "null_counts")), "row_count"])
     for schema_id, stats_columns, rows in _groups(entries):
-        group = entries.take(pa.array(rows))
+        group = stored_stats if len(rows) == len(entries) else stored_stats.take(pa.array(rows))
         written = table.schemas.get(schema_id)
         if stats_columns is not None and not set(stats_columns) <= set(written.names):
             continue
@@ -120,12 +126,15 @@ def _column_stats(
     maxima = decode_columns(types, entries[f"{prefix}_max"], overflow_to_null=True, places=indexes)
     counts = entries[f"{prefix}_null_counts"].combine_chunks()
     rows = entries["row_count"].combine_chunks()
+    lengths = pc.fill_null(pc.list_value_length(counts), 0)
+    shortest = pc.min(lengths).as_py()
     found = {}
     for i, low, high in zip(indexes, minima, maxima, strict=True):
-        enough = pc.fill_null(pc.greater(pc.list_value_length(counts), i), False)
-        known = pc.if_else(enough, counts, pa.scalar(None, counts.type))
-        padded = pc.list_element(pc.if_else(pc.is_valid(known), known, pa.scalar([None] * (i + 1), counts.type)), i)
-        found[fields[i].name] = ColumnStats(low, high, padded, rows)
+        known = counts
+        if shortest <= i:
+            unknown = pa.scalar([None] * (i + 1), counts.type)
+            known = pc.if_else(pc.greater(lengths, i), counts, unknown)
+        found[fields[i].name] = ColumnStats(low, high, pc.list_element(known, i), rows)
     return found
 
 

@@ -12,8 +12,8 @@ from paimon_sql.storage.expressions.casts.registry import FLOATS, INTEGERS, TEXT
 from paimon_sql.storage.expressions.casts.times import to_timestamp
 from paimon_sql.storage.expressions.kernels.conform import only, with_validity_of
 
-_TRUE = pa.array(["t", "true", "y", "yes", "1"])
-_FALSE = pa.array(["f", "false", "n", "no", "0"])
+_TRUE = ("t", "true", "y", "yes", "1")
+_FALSE = ("f", "false", "n", "no", "0")
 _INTEGER = r"^[+-]?(\d+(\.\d*)?|\.\d+)$"
 _FLOAT = r"^\s*[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?)\s*$"
 _DECIMAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -29,7 +29,7 @@ _NUMBER = r"^\d+$"
 def text_to_boolean(array: pa.Array, call: CastCall) -> pa.Array:
     """``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, case-insensitive."""
     lower = pc.utf8_lower(array)
-    true, false = pc.is_in(lower, _TRUE), pc.is_in(lower, _FALSE)
+    true, false = (pc.is_in(lower, pa.array(words)) for words in (_TRUE, _FALSE))
     _check(array, pc.or_(true, false), call)
     return with_validity_of(array, true)
 

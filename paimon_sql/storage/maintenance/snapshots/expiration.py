@@ -21,6 +21,7 @@ from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention import files_to_delete, policy
 from paimon_sql.storage.retention import retained_references as references
@@ -90,7 +91,7 @@ def expire_snapshots(
             result.reason = "another job is expiring snapshots concurrently"
             break
         result.snapshots += [s.id for s in plan.snapshots]
-        result.earliest = plan.end
+        result.earliest = plan.end.id
         if dry_run:  # rounds may plan the same file, which the first of them would have deleted
             expired += plan.snapshots
             planned.add(plan.files)
@@ -127,21 +128,27 @@ def _round(
     return plan
 
 
-def _advance_hints(table: Table, end: int) -> bool:
+def _advance_hints(table: Table, end: Snapshot) -> bool:
     """Advance EARLIEST to ``end``: the snapshots before it are this expiration's; False if another is further."""
     directory = table.snapshots.directory
     # Other engines trust the LATEST hint as long as the next snapshot does not exist.
-    directory.advance_hint(LATEST, table.snapshots.latest_id() or end)
+    directory.advance_hint(LATEST, table.snapshots.latest_id() or end.id)
     previous = directory.hint(EARLIEST)
-    if directory.advance_hint(EARLIEST, end) != end:
+    if directory.advance_hint(EARLIEST, end.id) != end.id:
         return False
     # After a power loss, no snapshot whose files were deleted may be taken for a retained one, or for the newest.
     directory.sync_hint(LATEST)
     directory.sync_hint(EARLIEST)
-    if directory.exists(end):
+    if _stands(table, end):
         return True
-    directory.withdraw_hint(EARLIEST, end, previous)  # a rollback has dropped it
+    directory.withdraw_hint(EARLIEST, end.id, previous)  # a rollback has dropped it
     return False
+
+
+def _stands(table: Table, end: Snapshot) -> bool:
+    """Whether a snapshot still exists, and no rollback is about to drop it."""
+    found, rewind = table.snapshots.find(end.id), table.snapshots.rewinds.read()
+    return found is not None and is_same_commit(found, end) and (rewind is None or not rewind.is_late(end))
 
 
 def _carry_out(table: Table, plan: ExpirationPlan) -> None:
@@ -166,7 +173,7 @@ def _went_back(table: Table, plan: ExpirationPlan) -> bool:
     The LATEST hint only decreases in rollbacks, so that a slower expiration is not mistaken for one.
     """
     latest = table.snapshots.directory.hint(LATEST)
-    return (latest is not None and latest < plan.end) or not table.snapshots.exists(plan.end)
+    return (latest is not None and latest < plan.end.id) or not _stands(table, plan.end)
 
 
 @dataclass

@@ -233,7 +233,12 @@ def restore_snapshot(table: Table, target: Snapshot, is_passed: Callable[[], boo
             raise changed_table(table)
         if is_passed():
             withdraw(table, target.id, data)
-    directory.settle_earliest(max(directory.versions(), default=target.id) if is_passed() else target.id)
+    earliest = max(directory.versions(), default=target.id) if is_passed() else target.id
+    try:
+        directory.settle_earliest(earliest)
+    except CommitConflictError:
+        require_same_table(table)
+        raise
 
 
 def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:

@@ -16,9 +16,7 @@ from paimon_sql.storage.merge.aggregates.base import AggregateFunction
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue, LastValue, PrimaryKey
 from paimon_sql.storage.merge.sequence import sequence_fields
 
-FUNCTIONS: dict[str, type[AggregateFunction]] = by_name(
-    "paimon_sql.storage.merge.aggregates.functions", AggregateFunction
-)
+FUNCTIONS = by_name("paimon_sql.storage.merge.aggregates.functions", AggregateFunction)
 
 
 def aggregation_functions(schema: TableSchema) -> dict[str, AggregateFunction]:

@@ -21,7 +21,7 @@ from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.metadata.definition import Definition
 
 RowKinds = npt.NDArray[np.int8]
-_ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
+_ALIVE = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
 class MergeEngine(ABC):
@@ -137,7 +137,7 @@ class SelectingEngine(MergeEngine):
 
 def live_rows(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Return the rows that are not deleted."""
-    return rows.select(list(columns)).filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE))
+    return rows.select(list(columns)).filter(pc.is_in(rows[VALUE_KIND.name], pa.array(_ALIVE, pa.int8())))
 
 
 def alive_among(window: Window, rows: Indices, columns: Sequence[str]) -> pa.Table:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NotFoundError, did_you_mean
 from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, TablePaths
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.base import refuse_links
@@ -68,8 +68,13 @@ class BranchManager:
             NotFoundError: it does not; the message lists existing ones.
         """
         if not self.exists(name):
-            existing = list_existing(self.names())
-            raise NotFoundError(f"Branch '{name}' does not exist: beside main {existing}.", name=name)
+            names = self.names()
+            existing = list_existing(names)
+            raise NotFoundError(
+                f"Branch '{name}' does not exist: beside main {existing}.",
+                name=name,
+                remedy=did_you_mean(name, names),
+            )
 
     def root(self, name: str) -> str:
         """Return the directory of a branch's own files."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError, did_you_mean
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, Tag, parse_tag
@@ -135,7 +135,10 @@ class TagManager(NamedFiles):
 
     def missing(self, name: str) -> NoSuchSnapshotError:
         """Return the error of a missing tag."""
-        return NoSuchSnapshotError(f"Tag '{name}' does not exist: {list_existing(self.names())}.", name=name)
+        names = self.names()
+        return NoSuchSnapshotError(
+            f"Tag '{name}' does not exist: {list_existing(names)}.", name=name, remedy=did_you_mean(name, names)
+        )
 
     def taken(self, name: str) -> AlreadyExistsError:
         """Return the error of an existing tag."""

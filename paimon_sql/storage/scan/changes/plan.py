@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -207,9 +208,11 @@ def plan_commits(
         NoSuchSnapshotError: a commit, or the state before it that is needed, is not retained.
         UnsupportedError: files hold only some columns of existing rows.
     """
-    metrics = ScanMetrics()
+    started, metrics = time.monotonic(), ScanMetrics()
     changes = _changes(table, commits, predicate, metrics, split_bytes)
-    return [split for commit in changes for split in commit.splits()], metrics
+    splits = [split for commit in changes for split in commit.splits()]
+    metrics.report(table, commits[-1] if commits else 0, time.monotonic() - started)
+    return splits, metrics
 
 
 def rewrites_rows(table: Table, commits: range) -> bool:
@@ -229,14 +232,19 @@ def plan_changes(
     table: Table, span: ChangeRange, predicate: Predicate | None, split_bytes: int
 ) -> tuple[list[Split], ScanMetrics]:
     """Plan a read of a change range: splits and metrics; the other arguments are those of `ChangesPlan`."""
+    started = time.monotonic()
     plan = ChangesPlan(table, predicate, split_bytes, ScanMetrics())
-    if span.end is None:
-        return [], plan.metrics
+    splits = _splits_of(plan, table, span, span.end) if span.end is not None else []
+    plan.metrics.report(table, span.end.id if span.end is not None else 0, time.monotonic() - started)
+    return splits, plan.metrics
+
+
+def _splits_of(plan: ChangesPlan, table: Table, span: ChangeRange, end: Snapshot) -> list[Split]:
     if span.mode == DIFF and ChangesLayout.of(table).compares_states:
-        return list(plan.differences(span.before, span.end)), plan.metrics
+        return list(plan.differences(span.before, end))
     # By commit and bucket, so that readers can give the changes in the order of commits.
     splits = (plan.splits_by_commit(span.mode, snapshot) for snapshot in span.commits(table))
-    return list(chain.from_iterable(splits)), plan.metrics
+    return list(chain.from_iterable(splits))
 
 
 class _State:

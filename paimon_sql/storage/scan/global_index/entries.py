@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, did_you_mean
 from paimon_sql.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry, source_snapshot
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import DataField
@@ -53,7 +53,8 @@ def named_columns(table: Table, text: str) -> tuple[DataField, ...]:
     missing = next((name for name in names or [text] if name not in known), None)
     if missing is not None:
         raise InvalidInputError(
-            f"{table.name} has no column '{missing}'.", remedy=f"Columns are {', '.join(table.schema.names)}."
+            f"{table.name} has no column '{missing}'.",
+            remedy=did_you_mean(missing, table.schema.names) or f"Columns are {', '.join(table.schema.names)}.",
         )
     return tuple(known[name] for name in names)
 

@@ -370,7 +370,7 @@ def question(predicate: Predicate, field: DataField) -> IndexSearch | None:
         return None
     value, operator = predicate.value, predicate.operator
     if operator in ("=", "!="):
-        wanted = keys.equals(pa.array([value.as_py()], value.type))
+        wanted = keys.equals(pa.repeat(value, 1))
         return IndexSearch(keys=wanted, nulls=operator == "!=", inverted=operator == "!=")
     bound = keys.bound(value, above=operator in ("<=", ">"))
     if operator in ("<", "<="):

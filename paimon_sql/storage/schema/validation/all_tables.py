@@ -17,6 +17,9 @@ from paimon_sql.storage.columns.in_options import named_columns
 from paimon_sql.storage.merge.aggregates.base import UNORDERED
 from paimon_sql.storage.metadata.definition import Definition, conflict, invalid, quoted_list
 
+_PAIMON = "paimon"
+_CONNECTOR = "connector"
+"""Flink's option that names where the rows of a table are."""
 ORDINARY_TYPES = ("table", "materialized-table")
 """The values of ``type`` for tables with snapshots."""
 
@@ -33,6 +36,13 @@ def option_values(table: Definition) -> Iterator[PaimonError]:
     """Options exist and their values are valid."""
     for key, value in table.schema.options.items():
         yield from errors_of(partial(validate, {key: value}), PaimonError)
+    connector = table.schema.options.get(_CONNECTOR, _PAIMON)
+    if connector.strip().lower() != _PAIMON:
+        yield InvalidOptionError(
+            f"'{_CONNECTOR}' is '{connector}', but this is a table of Paimon: it would stay empty.",
+            key=_CONNECTOR,
+            remedy=f"Read from {connector} by Spark and insert the rows, or leave the option out.",
+        )
     if table.schema.options.get(AUTO_CREATE.key, "false").strip().lower() == "true":
         yield conflict(AUTO_CREATE, "is for a connector's own table definitions, not for a table of a catalog.")
 

@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid, quoted_list
-from paimon_sql.storage.object_tables.refresh import OBJECT_FIELDS
+from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
 
 _NOT_EMPTY = {
     "csv": (

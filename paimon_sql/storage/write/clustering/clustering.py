@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.discovery import instances
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, did_you_mean
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.compaction import (
     CLUSTERING_COLUMNS,
@@ -118,7 +118,8 @@ def order_columns(table: Table, names: Sequence[str], origin: str) -> tuple[str,
         name = spelled.get(given) or spelled.get(given.lower())
         if name is None:
             raise InvalidInputError(
-                f"{table.name} has no column {given} to order by.", remedy=f"It has {', '.join(table.schema.names)}."
+                f"{table.name} has no column {given} to order by.",
+                remedy=did_you_mean(given, table.schema.names) or f"It has {', '.join(table.schema.names)}.",
             )
         if name in table.schema.partition_keys:
             raise InvalidInputError(

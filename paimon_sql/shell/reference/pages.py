@@ -1,7 +1,4 @@
-"""Reference pages of the documentation, in Markdown, generated from declarations.
-
-``python -m paimon_sql.shell.reference [DIRECTORY]`` writes them, by default to ``docs/reference``.
-"""
+"""The reference pages, by file name, and those of the command, statements, procedures and system tables."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from pathlib import Path
 from typing import cast
 
 import typer
@@ -20,9 +16,11 @@ from paimon_sql import system_tables as tables
 from paimon_sql.format.options import generate_docs
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures import Procedure, procedures
+from paimon_sql.shell.app import app
 from paimon_sql.shell.commands import COMMANDS
+from paimon_sql.shell.console import FAILED, INTERRUPTED, PIPE_CLOSED
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.main import FAILED, INTERRUPTED, PIPE_CLOSED, app
+from paimon_sql.shell.reference.python_page import python_page
 from paimon_sql.sql.statements.base import DECLARED
 
 
@@ -33,6 +31,7 @@ def pages() -> dict[str, str]:
         "system_tables.md": _system_tables_page(),
         "cli.md": _command_page(),
         "statements.md": _statements_page(),
+        "python.md": python_page(),
     }
     return {"options.md": generate_docs()} | {name: "\n".join(lines) + "\n" for name, lines in found.items()}
 
@@ -59,19 +58,24 @@ def _row(cells: Iterable[str]) -> str:
 
 
 _WRONG_ARGUMENTS = 2
+_SUBCOMMANDS = (
+    ("call", "PROCEDURE [--ARGUMENT VALUE]...", "See [Maintenance](../maintenance.md#without-spark) for usage."),
+    ("doctor", "[OPTIONS]", "See [The shell](../shell.md#doctor) for what it checks."),
+)
+"""The subcommands of the page, with their usage and where more is said."""
 
 
 def _command_page() -> Iterator[str]:
     """The page: arguments, commands of the shell, formats and exit status."""
     command = cast("TyperGroup", typer.main.get_command(app))
-    call = command.commands["call"]
     yield from ("# The command paimon-sql", "", str(app.info.help))
     yield "See [The shell](../shell.md) for usage."
     yield from ("", "## Arguments")
     yield from table(("argument", "meaning", "default"), map(_argument, _arguments(command.params)))
-    yield from ("", "## call", "", f"`paimon-sql call PROCEDURE [--ARGUMENT VALUE]...`: {call.help}")
-    yield "See [Maintenance](../maintenance.md#without-spark) for usage."
-    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(call.params)))
+    for name, usage, see in _SUBCOMMANDS:
+        subcommand = command.commands[name]
+        yield from ("", f"## {name}", "", f"`paimon-sql {name} {usage}`: {subcommand.help}", see)
+        yield from table(("argument", "meaning", "default"), map(_argument, _arguments(subcommand.params)))
     yield from ("", "## Commands", "", "Each takes one line and needs no `;`.")
     commands = [(code(c.usage), sentence(c.meaning)) for c in dict.fromkeys(COMMANDS.values())]
     yield from table(("command", "meaning"), [*commands, (code("!COMMAND"), "Run a command of the operating system.")])
@@ -167,7 +171,11 @@ _OF_CATALOGS = ("", "# Tables of the database sys", "", "These tables describe a
 
 def _system_tables_page() -> Iterator[str]:
     """The page: system tables, with their columns unless these depend on the table."""
-    found = tables.system_tables() | tables.scanned_tables() | tables.table_views()
+    found: dict[str, tables.SystemTable | tables.ScannedTable | tables.TableView] = {
+        **tables.system_tables(),
+        **tables.scanned_tables(),
+        **tables.table_views(),
+    }
     yield from chain(_TABLES_HEAD, *(_table_section(found[name]) for name in sorted(found)))
     yield from chain(_OF_CATALOGS, *map(_table_section, tables.catalog_tables().values()))
 
@@ -181,10 +189,3 @@ def _table_section(
         return
     rows = ((code(c.name), c.type.as_nullable().sql(), sentence(c.description or "")) for c in system_table.columns)
     yield from table(("column", "type", "meaning"), rows)
-
-
-if __name__ == "__main__":
-    directory = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/reference")
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
-        (directory / name).write_text(text, encoding="utf-8")

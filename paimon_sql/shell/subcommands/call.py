@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from rich.console import Console
 
-from paimon_sql.catalog.registry import open_catalog
+from paimon_sql.catalog.registry import DEFAULT_CATALOG, DEFAULT_WAREHOUSE, normalized_warehouse, open_catalog
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BooleanType
 from paimon_sql.procedures import Procedure, ProcedureResult, find_procedure, procedures, run
@@ -18,26 +16,31 @@ from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.procedures.calling import bind_arguments, read_value
 from paimon_sql.shell.engine.engine import TICK
 from paimon_sql.shell.engine.progress import ProgressLine
-from paimon_sql.shell.engine.result import Column, Row
+from paimon_sql.shell.engine.rows import Column
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.sql.statements.call import ARGUMENTS, PROCEDURES
+from paimon_sql.shell.formats.records import show_records
+from paimon_sql.sql.text.flink_names import ARGUMENTS, PROCEDURES
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import run_periodically
 
-_CATALOG = "paimon"
-HELP = frozenset(["-h", "--help"])
-"""The arguments of a call that ask for help."""
-
 
 def call_procedure(
-    name: str, words: Sequence[str], options: Mapping[str, str], form: Format, console: Console, *, silent: bool
+    name: str,
+    words: Sequence[str],
+    warehouse: str | None,
+    options: Mapping[str, str],
+    form: Format,
+    console: Console,
+    *,
+    silent: bool,
 ) -> None:
     """Call a procedure and print its result.
 
     Args:
         name: the procedure.
         words: its arguments from the command line.
-        options: the catalog's options, with ``warehouse``.
+        warehouse: the catalog's warehouse; ``./warehouse`` by default.
+        options: the catalog's options, which win over it.
         form: the output format.
         console: standard error, for the progress line.
         silent: whether to hide the progress line.
@@ -46,7 +49,8 @@ def call_procedure(
         PaimonError: the arguments are invalid, or the procedure fails.
     """
     called = parse_call(name, words)
-    catalog = open_catalog(_CATALOG, options)
+    where = normalized_warehouse(warehouse or DEFAULT_WAREHOUSE, options)
+    catalog = open_catalog(DEFAULT_CATALOG, {"warehouse": where, **options})
     context = Context(catalog, called.database or "default", LocalExecutor(os.cpu_count() or 1))
     # A thread shows the line, so that Ctrl-C reaches the work in this one, which then cleans up.
     with (
@@ -77,25 +81,8 @@ def help_text(name: str | None) -> str:
 
 def show(answer: ProcedureResult, form: Format) -> None:
     """Print a result."""
-    form.begin([Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.procedure.columns])
-    as_json = form.encoding == "json"
-    rows: list[Row] = [
-        (json.dumps(row, ensure_ascii=False, default=_text),) if as_json else tuple(map(_text, row.values()))
-        for row in answer.to_dicts()
-    ]
-    if rows:
-        form.write(rows)
-    form.end()
-
-
-def _text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=_text)
-    return value.isoformat(" ") if isinstance(value, datetime) else f"{value}"
+    columns = [Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.procedure.columns]
+    show_records(form, columns, answer.to_dicts())
 
 
 _ACTION_ARGUMENTS = {

@@ -1,0 +1,1 @@
+"""Metrics for Prometheus and spans for OpenTelemetry, each an optional library."""

@@ -1,0 +1,50 @@
+"""Spans of a command that serves clients, sent by OTLP: one per statement, with those of its scans and commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark import SparkContext
+
+from paimon_sql.discovery import is_installed
+from paimon_sql.errors import SetupError
+from paimon_sql.spark.statement_log import statement_listeners
+
+_STATEMENT_ID = "spark.jobGroup.id"
+"""The local property of Spark with the id of the statement that a thread runs."""
+
+
+def check_exporter() -> None:
+    """Check that the libraries are installed.
+
+    Raises:
+        SetupError: they are not.
+    """
+    if not is_installed("opentelemetry.exporter.otlp.proto.http"):
+        raise SetupError("OpenTelemetry's exporter is not installed.", remedy="pip install 'paimon-sql[otlp]'")
+
+
+@contextmanager
+def sent_traces(spark: SparkContext) -> Iterator[None]:
+    """Send spans during the block, to where the variables ``OTEL_EXPORTER_OTLP_…`` of the environment tell."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    from paimon_sql.observability.opentelemetry import StatementSpans, instrument
+
+    resource = Resource.create({SERVICE_NAME: "paimon-sql"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    spans = StatementSpans(provider)
+    statement_listeners().append(spans)
+    # The JVM calls Python in the thread that runs the statement.
+    end = instrument(provider, lambda: spans.context(spark.getLocalProperty(_STATEMENT_ID)))
+    try:
+        yield
+    finally:
+        end()
+        statement_listeners().remove(spans)
+        provider.shutdown()

@@ -1,0 +1,1 @@
+"""Spark's Connect server with Paimon catalogs."""

@@ -1,0 +1,1 @@
+"""The dbt adapter, by dbt itself."""
