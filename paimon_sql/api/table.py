@@ -180,7 +180,8 @@ class Table:
             poll: the seconds between two looks for new commits.
 
         Raises:
-            NoSuchSnapshotError: a commit, or the state before it that is needed, is not retained; also later.
+            NoSuchSnapshotError: a commit, or the state before it that is needed, is not retained, or a rollback removed
+                the commit that was read last; also later. A rollback between two calls is not noticed.
             InvalidInputError: as for `changes`.
 
         >>> for snapshot, changes in orders.follow(columns=["id", "_change_type"], wait=0):

@@ -95,3 +95,27 @@ def test_an_empty_table_is_followed_from_its_first_commit(keyed: Table) -> None:
     assert list(keyed.follow(wait=0)) == []
     keyed.append(rows(2))
     assert [(n, changes.count()) for n, changes in keyed.follow(wait=0)] == [(1, 2)]
+
+
+@pytest.mark.parametrize("later", [0, 1, 2])
+def test_a_rollback_behind_the_last_commit_is_an_error(plain: Table, later: int) -> None:
+    """With later commits, too, which take the ids of those that are gone."""
+    for first in range(3):
+        plain.append(rows(1, first))
+    followed = plain.follow(2, wait=0)
+    assert [next(followed)[0], next(followed)[0]] == [2, 3]
+    plain.call("rollback", version="2")
+    for first in range(later):
+        plain.append(rows(1, 10 + first))
+    with pytest.raises(errors.NoSuchSnapshotError, match="was rolled back: snapshot 3, which was read"):
+        next(followed)
+
+
+def test_a_rollback_to_the_last_commit_changes_nothing_for_a_follower(plain: Table) -> None:
+    for first in range(3):
+        plain.append(rows(1, first))
+    followed = plain.follow(1, wait=0)
+    assert [next(followed)[0], next(followed)[0]] == [1, 2]
+    plain.call("rollback", version="2")
+    plain.append(rows(1, 9))
+    assert [(n, ids(changes.to_arrow())) for n, changes in followed] == [(3, [9])]

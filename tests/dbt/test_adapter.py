@@ -65,7 +65,8 @@ def server(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def run(command: list[str], folder: Path, variables: Mapping[str, str]) -> str:
     """Run a command of dbt's environment and return its output; it must succeed."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", **variables}
+    own = {"PYTHONPATH": str(ROOT), "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "PYTEST_ADDOPTS": ""}
+    environ = {**os.environ, **own, **variables}
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-20000:]}{done.stderr[-5000:]}"
     return done.stdout
@@ -73,7 +74,7 @@ def run(command: list[str], folder: Path, variables: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize("suite", ["contracts", "paimon"])
 def test_an_official_suite_passes(python: Path, server: Address, tmp_path: Path, suite: str) -> None:
-    settings = ["-c", str(SUITES / "pytest.ini"), f"--confcutdir={SUITES}", *PLUGINS]
+    settings = ["-c", str(SUITES / "pytest.ini"), f"--confcutdir={SUITES}", f"--rootdir={tmp_path}", *PLUGINS]
     command = [str(python), "-m", "pytest", "-q", *settings, f"--basetemp={tmp_path / 'made'}"]
     *_, closing_line = run([*command, str(SUITES / f"{suite}.py")], tmp_path, server).splitlines()
     assert re.match(r"\d+ passed", closing_line)

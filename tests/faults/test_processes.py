@@ -9,9 +9,9 @@ from tests.faults.report import details
 
 
 def test_processes_that_are_killed_suspended_and_interrupted_lose_and_double_no_row() -> None:
-    report = run(Run(minutes=0.5, seed=1, layers=(Processes.name,)), quiet=True)
+    report = run(Run(minutes=10, seed=1, layers=(Processes.name,), rounds=4), quiet=True)
     assert not report.failed, "\n".join(line for one in report.failed for line in details(one))
-    assert report.rounds[Processes.name] > 2
+    assert report.rounds[Processes.name] == 4
     assert report.faults.total() > 10
     assert report.figures[Processes.name, "commits"] > 20
 

@@ -1,25 +1,91 @@
-"""Superset's own questions: the calls that its ``BaseEngineSpec`` and ``Database`` make, without Superset.
+"""Superset itself, over its REST API: databases, SQL Lab, datasets and charts on the tables of a Thrift server.
 
-Superset itself needs older versions of libraries than this project, so that it is not installed with it.
+It needs older versions of libraries than this project, so it is installed into an environment of its own.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import closing
+from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
-import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from tests.sqlalchemy_dialect.conftest import Connect
+from paimon_sql.spark.thrift.server import ThriftServer
+from tests.interop.environments import environment
+
+# The last two are what Superset 6.1 needs and does not say.
+REQUIREMENTS = (
+    *("apache-superset==6.1.0", "pyhive>=0.7", "pure-sasl>=0.6.2", "thrift-sasl>=0.4.3", "thrift>=0.20"),
+    *("flask-caching<2.4", "cachetools"),
+)
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(__file__).with_name("superset_program.py")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def sales(session: SparkSession) -> None:
-    """The table of a dashboard."""
+class Superset:
+    """A running Superset."""
+
+    def __init__(self, folder: Path) -> None:
+        # The entry points of the package, by which Superset finds the dialect and its specification.
+        metadata = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", "egg_info", "-e", str(folder)]
+        subprocess.run(metadata, cwd=ROOT, check=True, capture_output=True)
+        self._said = folder / "stderr.txt"
+        with self._said.open("w") as stderr:
+            self._process = subprocess.Popen(
+                [str(environment("superset", REQUIREMENTS)), "-W", "ignore", str(PROGRAM)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+                text=True,
+            )
+
+    def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """The status and the body of an answer."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"method": method, "path": path, "body": body}) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, self._said.read_text()[-5000:]
+        status, found = json.loads(answer)
+        return status, found
+
+    def get(self, path: str) -> Any:
+        """The answer to a question, which must succeed."""
+        status, found = self.ask("get", path)
+        assert status == 200, found
+        return found
+
+    def post(self, path: str, body: object) -> Any:
+        """The answer to a command, which must succeed."""
+        status, found = self.ask("post", path, body)
+        assert status in (200, 201), found
+        return found
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def superset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Superset]:
+    """Superset with an empty database of its own."""
+    started = Superset(tmp_path_factory.mktemp("superset"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def lake(superset: Superset, server: ThriftServer, session: SparkSession) -> int:
+    """The number of the database that a user adds in Superset; a table and a view are there."""
     session.sql(
         "CREATE TABLE sales (id BIGINT NOT NULL, day DATE COMMENT 'of the sale', shop STRING, amount DECIMAL(10, 2),"
         " at TIMESTAMP) COMMENT 'all sales' TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')"
@@ -30,92 +96,108 @@ def sales(session: SparkSession) -> None:
     )
     if HAS_VIEWS:
         session.sql("CREATE VIEW shops AS SELECT DISTINCT shop FROM sales")
+    database = {"database_name": "lake", "sqlalchemy_uri": f"paimon://me@{server.host}:{server.port}/default"}
+    assert superset.post("database/test_connection/", database) == {"message": "OK"}
+    return int(superset.post("database/", {**database, "expose_in_sqllab": True, "allow_dml": True})["id"])
 
 
 @pytest.fixture
-def engine(connect: Connect) -> Iterator[sa.Engine]:
-    """As Superset makes it: no connection is kept."""
-    made = connect("/default")
-    yield sa.create_engine(made.url, poolclass=sa.pool.NullPool)
+def sales(superset: Superset, lake: int) -> int:
+    """The number of the dataset of the table."""
+    found = superset.get("dataset/")["result"]
+    if not found:
+        found = [superset.post("dataset/", {"database": lake, "schema": "default", "table_name": "sales"})]
+    return int(found[0]["id"])
 
 
-def test_the_lists_of_schemas_tables_and_views(engine: sa.Engine) -> None:
-    inspector = sa.inspect(engine)
-    assert "default" in inspector.get_schema_names()
-    assert inspector.get_table_names("default") == ["sales"]
-    assert inspector.get_view_names("default") == (["shops"] if HAS_VIEWS else [])
-    assert inspector.has_table("sales", "default")
+def run(superset: Superset, lake: int, sql: str, schema: str = "default") -> Any:
+    """The rows of a statement in SQL Lab."""
+    return superset.post("sqllab/execute/", {"database_id": lake, "sql": sql, "schema": schema})["data"]
 
 
-def test_the_details_of_a_table(engine: sa.Engine) -> None:
-    inspector = sa.inspect(engine)
-    columns = inspector.get_columns("sales", "default")
-    # Superset shows the type as the dialect compiles it.
-    assert [(c["name"], str(c["type"].compile(dialect=engine.dialect)), c["comment"]) for c in columns[:4]] == [
+def chart(superset: Superset, dataset: int, **query: object) -> Any:
+    """The rows of a chart."""
+    total = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "total"}
+    asked = {"metrics": [total], "row_limit": 100, **query}
+    body = {"datasource": {"id": dataset, "type": "table"}, "queries": [asked], "result_format": "json"}
+    (result,) = superset.post("chart/data", body)["result"]
+    return result["data"]
+
+
+def test_databases_tables_and_views_are_listed(superset: Superset, lake: int) -> None:
+    assert "default" in superset.get(f"database/{lake}/schemas/")["result"]
+    found = superset.get(f"database/{lake}/tables/?q=(schema_name:default)")["result"]
+    views = [("shops", "view")] if HAS_VIEWS else []
+    assert [(each["value"], each["type"]) for each in found] == [("sales", "table"), *views]
+
+
+def test_a_table_is_shown_with_its_columns_and_comments(superset: Superset, lake: int) -> None:
+    found = superset.get(f"database/{lake}/table_metadata/?name=sales&schema=default")
+    assert found["comment"] == "all sales"
+    assert [(each["name"], each["longType"], each["comment"]) for each in found["columns"]] == [
         ("id", "BIGINT", None),
         ("day", "DATE", "of the sale"),
-        ("shop", "STRING", None),
+        ("shop", "VARCHAR", None),
         ("amount", "DECIMAL(10, 2)", None),
+        ("at", "TIMESTAMP", None),
     ]
-    assert inspector.get_table_comment("sales", "default")["text"] == "all sales"
-    assert inspector.get_pk_constraint("sales", "default")["constrained_columns"] == ["id"]
-    assert inspector.get_indexes("sales", "default") == []
-    assert inspector.get_foreign_keys("sales", "default") == []
+    preview = run(superset, lake, found["selectStar"])
+    assert sorted(each["id"] for each in preview) == [1, 2, 3]
 
 
-def test_the_preview_of_a_table(engine: sa.Engine) -> None:
-    columns = sa.inspect(engine).get_columns("sales", "default")
-    fields: list[sa.ColumnClause[object]] = [sa.column(c["name"]) for c in columns]
-    quoted = ".".join(engine.dialect.identifier_preparer.quote(name) for name in ("default", "sales"))
-    query = sa.select(*fields).select_from(sa.text(quoted)).limit(100)
-    text = str(query.compile(engine, compile_kwargs={"literal_binds": True}))
-    assert text == ("SELECT `id`, `day`, `shop`, `amount`, `at` \nFROM `default`.`sales`\n LIMIT 100")
-    assert len(rows(engine, text)) == 3
-
-
-def test_a_chart(engine: sa.Engine) -> None:
-    table = sa.table("sales", schema="default")
-    month: sa.Label[object] = sa.literal_column("date_trunc('MONTH', `at`)").label("__timestamp")
-    total: sa.Label[object] = sa.func.sum(sa.column("amount")).label("SUM(amount)")
-    shop: sa.ColumnClause[str] = sa.column("shop")
-    query = (
-        sa.select(month, shop, total)
-        .select_from(table)
-        .where(
-            sa.column("day") >= sa.text("DATE'2024-05-01'"),
-            sa.column("shop").in_(["Oslo", "Paris", "it's 100%"]),
-            sa.column("shop").like("%a%"),
-        )
-        .group_by(sa.literal_column("date_trunc('MONTH', `at`)"), sa.column("shop"))
-        .order_by(sa.desc(sa.column("SUM(amount)")))
-        .limit(1000)
+def test_sql_lab_runs_our_statements(superset: Superset, lake: int) -> None:
+    run(superset, lake, "CREATE DATABASE lab")
+    options = (
+        "'primary-key' = 'id', 'bucket' = '1', 'merge-engine' = 'aggregation', 'fields.n.aggregate-function' = 'sum'"
     )
-    text = str(query.compile(engine, compile_kwargs={"literal_binds": True}))
-    if engine.dialect.identifier_preparer._double_percents:
-        text = text.replace("%%", "%")
-    frame = pd.DataFrame.from_records(rows(engine, text), columns=["__timestamp", "shop", "SUM(amount)"])
-    assert [str(value) for value in frame.iloc[0]] == ["2024-05-01 00:00:00", "Paris", "10.50"]
+    run(superset, lake, f"CREATE TABLE `of ours` (id INT NOT NULL, n INT) TBLPROPERTIES ({options})", "lab")
+    for _ in range(2):
+        run(superset, lake, "INSERT INTO `of ours` VALUES (1, 2), (2, 3)", "lab")
+    assert run(superset, lake, "SELECT * FROM `of ours` ORDER BY id", "lab") == [{"id": 1, "n": 4}, {"id": 2, "n": 6}]
+    (compacted,) = run(superset, lake, "CALL sys.compact(`table` => 'lab.of ours')", "lab")
+    assert compacted["result"]
+    found = run(superset, lake, "SELECT snapshot_id, commit_kind FROM `of ours$snapshots` ORDER BY snapshot_id", "lab")
+    assert [each["commit_kind"] for each in found] == ["APPEND", "APPEND", "COMPACT"]
+    before = run(superset, lake, "SELECT n FROM `of ours` VERSION AS OF 1 WHERE id = 1", "lab")
+    assert before == [{"n": 2}]
+    hint = "/*+ OPTIONS('scan.snapshot-id' = '1') */"
+    assert run(superset, lake, f"SELECT s.n FROM `of ours` {hint} AS s WHERE s.id = 1", "lab") == [{"n": 2}]
+    assert run(superset, lake, """SELECT parse_json('{"a": {"b": 5}}'):a.b::INT AS b""") == [{"b": 5}]
+    run(superset, lake, "UPDATE sales SET shop = 'Rome' WHERE id = 1")
+    assert run(superset, lake, "SELECT shop FROM sales WHERE id = 1") == [{"shop": "Rome"}]
+    run(superset, lake, "UPDATE sales SET shop = 'Paris' WHERE id = 1")
 
 
-def test_explain_and_types_of_a_cursor(engine: sa.Engine) -> None:
-    assert "Plan" in str(rows(engine, "EXPLAIN SELECT * FROM sales")[0][0])
-    with closing(engine.raw_connection()) as connection:
-        cursor = connection.cursor()
-        cursor.execute("SELECT id, day, amount, at FROM sales LIMIT 1")
-        assert [(name, kind) for name, kind, *_ in cursor.description] == [
-            ("id", "BIGINT_TYPE"),
-            ("day", "DATE_TYPE"),
-            ("amount", "DECIMAL_TYPE"),
-            ("at", "TIMESTAMP_TYPE"),
-        ]
-        cursor.close()
+def test_an_error_is_one_message(superset: Superset, lake: int) -> None:
+    body = {"database_id": lake, "sql": "SELECT nosuch FROM sales", "schema": "default"}
+    status, found = superset.ask("post", "sqllab/execute/", body)
+    assert status >= 400
+    (error,) = found["errors"]
+    assert error["message"].startswith("paimon error: [UNRESOLVED_COLUMN.WITH_SUGGESTION]")
+    assert error["extra"]["engine_name"] == "Apache Paimon"
+    assert "\tat " not in error["message"]
 
 
-def rows(engine: sa.Engine, text: str) -> list[tuple[object, ...]]:
-    """The rows of a statement by the driver's cursor, as Superset runs all of them."""
-    with closing(engine.raw_connection()) as connection:
-        cursor = connection.cursor()
-        cursor.execute(text)
-        found = [tuple(row) for row in cursor.fetchall()]
-        cursor.close()
-        return found
+def test_a_chart_groups_and_filters(superset: Superset, sales: int) -> None:
+    above = {"col": "amount", "op": ">", "val": 2}
+    found = chart(superset, sales, columns=["shop"], filters=[above], orderby=[["shop", True]])
+    assert found == [{"shop": "Oslo", "total": 20.0}, {"shop": "Paris", "total": 10.5}]
+
+
+@pytest.mark.parametrize(("grain", "totals"), [("P1M", [30.5, 1.0]), ("P1D", [10.5, 20.0, 1.0]), ("P1Y", [31.5])])
+def test_a_chart_has_an_axis_of_time(superset: Superset, sales: int, grain: str, totals: list[float]) -> None:
+    axis = {
+        "timeGrain": grain,
+        "columnType": "BASE_AXIS",
+        "sqlExpression": "day",
+        "label": "day",
+        "expressionType": "SQL",
+    }
+    found = chart(superset, sales, columns=[axis], orderby=[["day", True]])
+    assert [each["total"] for each in found] == totals
+
+
+@pytest.mark.parametrize(("column", "total"), [("day", 30.5), ("at", 10.5)])
+def test_a_chart_is_bounded_in_time(superset: Superset, sales: int, column: str, total: float) -> None:
+    bounds = {"col": column, "op": "TEMPORAL_RANGE", "val": "2024-05-01 : 2024-06-01"}
+    assert chart(superset, sales, columns=[], filters=[bounds]) == [{"total": total}]

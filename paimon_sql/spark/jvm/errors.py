@@ -69,6 +69,18 @@ def paimon_error_in(thrown: Throwable | None) -> PaimonError | None:
     return None
 
 
+def spark_message_instead(thrown: Throwable | None) -> str | None:
+    """The message, with a code, of the exception of Spark's that Python code threw instead of a `PaimonError`.
+
+    None if no error of ours is behind the exception, or if it crossed as itself.
+    """
+    for link in causes(thrown):
+        if _noted(link) is not None:
+            message = str(link.getMessage() or "")
+            return message if message.startswith("[") else None
+    return None
+
+
 def thrown_by(raised: BaseException | None) -> Throwable | None:
     """The Java exception that Py4J or PySpark raised; None if it is another one."""
     thrown: Throwable | None = None

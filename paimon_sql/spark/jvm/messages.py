@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from paimon_sql.spark.java.objects import Throwable
-from paimon_sql.spark.jvm.errors import causes, paimon_error_in
+from paimon_sql.spark.jvm.errors import causes, paimon_error_in, spark_message_instead
 
 CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error)(?:: |$)")
 """The class of an exception at the start of a message that repeats that of its cause."""
@@ -34,8 +34,11 @@ def last_python_error(text: str) -> str:
 def message_of(thrown: Throwable) -> str:
     """The message of a Java exception: that of the error of ours behind it, or of the first cause that is not vague.
 
-    Spark's messages keep their code, their state and the marked place in the statement.
+    Spark's messages keep their code, their state and the marked place in the statement. Clients ask for codes: an
+    exception of Spark's that was thrown instead of an error of ours goes before it.
     """
+    if (instead := spark_message_instead(thrown)) is not None:
+        return instead
     if (ours := paimon_error_in(thrown)) is not None:
         return str(ours)
     chain = list(causes(thrown))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +27,14 @@ from dbt.tests.adapter.concurrency.test_concurrency import BaseConcurrency
 from dbt.tests.adapter.dbt_show.test_dbt_show import BaseShowLimit
 from dbt.tests.adapter.query_comment.test_query_comment import BaseMacroQueryComments, BaseQueryComments
 from dbt.tests.adapter.relations.test_changing_relation_type import BaseChangeRelationTypeValidator
+from dbt.tests.adapter.simple_seed import test_seed
 from dbt.tests.adapter.simple_seed.seeds import seeds__expected_sql
 from dbt.tests.adapter.simple_seed.test_seed import BaseBasicSeedTests, BaseSimpleSeedWithBOM, BaseTestEmptySeed
 from dbt.tests.adapter.store_test_failures_tests.basic import StoreTestFailuresAsGeneric
 from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import BaseStoreTestFailures
-from dbt.tests.util import copy_file
+from dbt.tests.util import copy_file, run_dbt
+
+from tests.dbt.suites.spark_sql import run_statements
 
 
 class TestAdapterMethods(BaseAdapterMethod):
@@ -91,7 +94,15 @@ class TestValidateConnection(BaseValidateConnection):
 
 
 class TestCachingUppercaseModel(BaseCachingUppercaseModel):
-    pass
+    """The suite also compares databases, which relations of Spark do not have."""
+
+    def run_and_inspect_cache(self, project: Any, run_args: list[str] | None = None) -> None:
+        run_dbt(run_args)
+        (first,) = project.adapter.cache.relations
+        assert first.schema == project.test_schema
+        run_dbt(run_args)
+        (second,) = project.adapter.cache.relations
+        assert (first.schema, first.identifier) == (second.schema, second.identifier) == (first.schema, "model")
 
 
 class TestConcurrency(BaseConcurrency):
@@ -114,25 +125,23 @@ class TestChangeRelationType(BaseChangeRelationTypeValidator):
     pass
 
 
-def make_expected_seed(project: Any) -> None:
-    """Make the table that seeds are compared with, whose definition in the suite is that of another database."""
-    text = seeds__expected_sql.replace("TEXT", "STRING").replace("TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMP")
-    text = re.sub(r"'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)'", r"TIMESTAMP'\1'", text.replace('"', "`"))
-    for statement in filter(str.strip, text.split(";")):
-        project.run_sql(statement)
-
-
 class TestBasicSeeds(BaseBasicSeedTests):
     @pytest.fixture(scope="class", autouse=True)
     def setUp(self, project: Any) -> None:
-        make_expected_seed(project)
+        run_statements(project, seeds__expected_sql)
+
+    def test_simple_seed_full_refresh_flag(self, project: Any) -> None:
+        """A seed is replaced in one snapshot, and the views of it stay."""
+        self._build_relations_for_test(project)
+        result = run_dbt(["seed", "--full-refresh"])
+        self._check_relation_end_state(run_result=result, project=project, exists=True)
 
 
 class TestSeedWithBOM(BaseSimpleSeedWithBOM):
     @pytest.fixture(scope="class", autouse=True)
     def setUp(self, project: Any) -> None:
-        make_expected_seed(project)
-        copy_file(project.test_dir, "seed_bom.csv", project.project_root / "seeds" / "seed_bom.csv", "")
+        run_statements(project, seeds__expected_sql)
+        copy_file(Path(test_seed.__file__).parent, "seed_bom.csv", project.project_root / "seeds" / "seed_bom.csv", "")
 
 
 class TestEmptySeed(BaseTestEmptySeed):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
 from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
+from dbt.tests.adapter.simple_snapshot import fixtures
 from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, BaseSnapshotCheck
 from dbt.tests.adapter.simple_snapshot.test_various_configs import BaseSnapshotMultiUniqueKey
+from dbt.tests.util import check_relations_equal, run_dbt
+
+from tests.dbt.suites.spark_sql import run_statements
 
 DATES = {"+column_types": {"last_visit_date": "string"}}
 """The suite inserts dates as text, which Spark does not cast in an INSERT."""
@@ -69,4 +75,21 @@ class TestSnapshotCheck(BaseSnapshotCheck):
 
 
 class TestSnapshotMultiUniqueKey(BaseSnapshotMultiUniqueKey):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "seed.sql": "select * from {{ target.schema }}.seed",
+            "snapshots.yml": fixtures.snapshots_multi_key_yml,
+            "ref_snapshot.sql": fixtures.ref_snapshot_sql,
+        }
+
+    def test_multi_column_unique_key(self, project: Any) -> None:
+        run_statements(project, fixtures.create_multi_key_seed_sql)
+        run_statements(project, fixtures.create_multi_key_snapshot_expected_sql)
+        run_statements(project, fixtures.seed_multi_key_insert_sql)
+        run_statements(project, fixtures.populate_multi_key_snapshot_expected_sql)
+        assert len(run_dbt(["snapshot"])) == 1
+        run_statements(project, fixtures.invalidate_multi_key_sql)
+        run_statements(project, fixtures.update_multi_key_sql)
+        assert len(run_dbt(["snapshot"])) == 1
+        check_relations_equal(project.adapter, ["snapshot_actual", "snapshot_expected"])

@@ -91,7 +91,7 @@ class AddColumn(SchemaChange):
         type: its type; nested ids are assigned anew.
         comment: its comment.
         position: its position; None for the end, or that of ``add-column-before-partition``.
-        default: a default value, which is refused.
+        default: a default value, which is refused unless it is NULL.
     """
 
     path: Path
@@ -107,7 +107,7 @@ class AddColumn(SchemaChange):
                 f"Column '{label}' cannot be added as NOT NULL: it is null in the rows that exist.",
                 remedy="Leave NOT NULL out.",
             )
-        if self.default is not None:
+        if self.default is not None and self.default.upper() != "NULL":
             raise InvalidSchemaError(
                 f"Column '{label}' cannot be added with a default value: it is null in the rows that exist.",
                 remedy=f"Add it without, then ALTER COLUMN {label} SET DEFAULT for new rows.",

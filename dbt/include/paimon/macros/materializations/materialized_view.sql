@@ -7,6 +7,7 @@
   {{ run_hooks(pre_hooks) }}
   {% do paimon_refuse_branches_of_parents() %}
   {% if existing is not none and is_new %}
+    {% do log('Applying REPLACE to: ' ~ existing) %}
     {% do adapter.drop_relation(existing) %}
   {% endif %}
   {% call statement('main') %}

@@ -1,0 +1,76 @@
+"""What Superset knows of the dialect: its time grains, its literals of time, and how its SQL is parsed.
+
+Superset finds the class by the entry point ``superset.db_engine_specs``, in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.engine import URL
+from sqlalchemy.types import Date, DateTime
+from sqlglot.dialects.databricks import Databricks
+from superset.db_engine_specs.base import BaseEngineSpec
+from superset.db_engine_specs.spark import time_grain_expressions
+from superset.sql.parse import SQLGLOT_DIALECTS
+
+from paimon_sql.sqlalchemy.dialect import PaimonDialect
+
+_OPTIONS = re.compile(r"\s*OPTIONS\s*\(\s*'[^']*'\s*=")
+
+
+class SupersetSql(Databricks):
+    """The SQL of the server, in the sqlglot of Superset, which is older than our own dialect of it needs.
+
+    Superset writes each statement anew: names quoted as others quote them would not be found, and a hint that became a
+    comment would read another state of the table.
+    """
+
+    class Generator(Databricks.Generator):
+        """Writes statements."""
+
+        def sanitize_comment(self, comment: str) -> str:
+            """The text of a comment, or of the hint OPTIONS, which the parser takes for one behind a table."""
+            text = super().sanitize_comment(comment)
+            return f"+{text}" if _OPTIONS.match(text) else text
+
+
+SQLGLOT_DIALECTS.setdefault(PaimonDialect.name, SupersetSql)
+
+
+class PaimonEngineSpec(BaseEngineSpec):
+    """The kind of database that a URL of the dialect names."""
+
+    engine = PaimonDialect.name
+    engine_name = "Apache Paimon"
+    _time_grain_expressions = time_grain_expressions
+    supports_dynamic_schema = True
+
+    @classmethod
+    def adjust_engine_params(
+        cls, uri: URL, connect_args: dict[str, Any], catalog: str | None = None, schema: str | None = None
+    ) -> tuple[URL, dict[str, Any]]:
+        """The URL of a connection in the chosen database."""
+        return (uri.set(database=schema) if schema else uri), connect_args
+
+    @classmethod
+    def get_schema_from_engine_params(cls, sqlalchemy_uri: URL, connect_args: dict[str, Any]) -> str | None:
+        """The database of such a connection, for which permissions are checked."""
+        return str(sqlalchemy_uri.database) if sqlalchemy_uri.database else None
+
+    @classmethod
+    def convert_dttm(cls, target_type: str, dttm: datetime, db_extra: dict[str, Any] | None = None) -> str | None:
+        """A time as a literal of the type of the column that it is compared with; None for a column of another type."""
+        column = cls.get_sqla_column_type(target_type, db_extra=db_extra)
+        if isinstance(column, Date):
+            return f"DATE'{dttm:%Y-%m-%d}'"
+        if isinstance(column, DateTime):
+            return f"TIMESTAMP'{dttm.isoformat(sep=' ', timespec='microseconds')}'"
+        return None
+
+    @classmethod
+    def epoch_to_dttm(cls) -> str:
+        """A number of seconds as a time."""
+        return "timestamp_seconds({col})"
