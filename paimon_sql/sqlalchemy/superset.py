@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy.engine import URL
 from sqlalchemy.types import Date, DateTime
+from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 from superset.db_engine_specs.base import BaseEngineSpec
 from superset.db_engine_specs.spark import time_grain_expressions
@@ -28,13 +29,15 @@ class SupersetSql(Databricks):
     comment would read another state of the table.
     """
 
-    class Generator(Databricks.Generator):
+    class Generator(Databricks.Generator):  # type: ignore[valid-type, misc]  # newer ones have it as an attribute
         """Writes statements."""
 
-        def sanitize_comment(self, comment: str) -> str:
-            """The text of a comment, or of the hint OPTIONS, which the parser takes for one behind a table."""
-            text = super().sanitize_comment(comment)
-            return f"+{text}" if _OPTIONS.match(text) else text
+        def table_parts(self, expression: exp.Table) -> str:
+            """The name of a table with its hint OPTIONS, which the parser takes for a comment."""
+            comments = expression.comments or []
+            hints = [text for text in comments if _OPTIONS.match(text)]
+            expression.comments = [text for text in comments if text not in hints]
+            return " ".join([super().table_parts(expression), *(f"/*+{text}*/" for text in hints)])
 
 
 SQLGLOT_DIALECTS.setdefault(PaimonDialect.name, SupersetSql)

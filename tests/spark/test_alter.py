@@ -185,7 +185,7 @@ def test_a_default_is_taken_where_a_row_has_no_value(sql: Sql) -> None:
 def test_a_default_that_comes_later_is_not_for_old_rows(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT)")
     sql("INSERT INTO t VALUES (1)")
-    sql("ALTER TABLE t ADD COLUMN n INT")
+    sql("ALTER TABLE t ADD COLUMN n INT DEFAULT NULL")
     sql("ALTER TABLE t ALTER COLUMN n SET DEFAULT 7")
     sql("INSERT INTO t (id) VALUES (2)")
     assert sql("SELECT * FROM t ORDER BY id") == [(1, None), (2, 7)]

@@ -357,6 +357,7 @@ def test_an_error_of_a_task_is_said_as_it_was_raised(cursor: hive.Cursor) -> Non
         ("SELECT raise_error('no luck') FROM orders", "no luck"),
         ("SELECT 1 / (id - 1) FROM orders", r"\[DIVIDE_BY_ZERO\]"),
         ("SELEC 1", r"\[PARSE_SYNTAX_ERROR\]"),
+        ("SHOW TABLES IN nosuch", r"\[SCHEMA_NOT_FOUND\]"),
         ("INSERT INTO orders VALUES (NULL, DATE'2024-01-01', 'a', 1, NULL, NULL)", "id"),
     ):
         with pytest.raises(OperationalError, match=said) as failed:

@@ -160,8 +160,14 @@ def test_sql_lab_runs_our_statements(superset: Superset, lake: int) -> None:
     assert [each["commit_kind"] for each in found] == ["APPEND", "APPEND", "COMPACT"]
     before = run(superset, lake, "SELECT n FROM `of ours` VERSION AS OF 1 WHERE id = 1", "lab")
     assert before == [{"n": 2}]
-    hint = "/*+ OPTIONS('scan.snapshot-id' = '1') */"
-    assert run(superset, lake, f"SELECT s.n FROM `of ours` {hint} AS s WHERE s.id = 1", "lab") == [{"n": 2}]
+    table = "`of ours` /*+ OPTIONS('scan.snapshot-id' = '1') */"
+    for query in (
+        f"SELECT s.n FROM {table} AS s WHERE s.id = 1",
+        f"WITH found AS (SELECT id, n FROM {table} LIMIT 9) SELECT n FROM found WHERE id = 1",
+        f"SELECT (SELECT max(n) FROM {table} WHERE id = 1) AS n",
+        f"SELECT a.n FROM {table} a JOIN {table} b ON a.id = b.id AND a.n = b.n WHERE a.id = 1",
+    ):
+        assert run(superset, lake, query, "lab") == [{"n": 2}], query
     assert run(superset, lake, """SELECT parse_json('{"a": {"b": 5}}'):a.b::INT AS b""") == [{"b": 5}]
     run(superset, lake, "UPDATE sales SET shop = 'Rome' WHERE id = 1")
     assert run(superset, lake, "SELECT shop FROM sales WHERE id = 1") == [{"shop": "Rome"}]
