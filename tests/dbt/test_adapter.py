@@ -21,11 +21,10 @@ import pytest
 
 import paimon_sql
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from tests.interop.environments import environment
+from tests.environments import environment
 
 pytestmark = pytest.mark.skipif(not HAS_VIEWS, reason="Spark asks catalogs for views since 4.2")
 
-REQUIREMENTS = ("dbt-core==1.11.16", "dbt-spark[pyhive]==1.11.0", "dbt-tests-adapter==1.20.0", "pytest>=8.3,<10")
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = Path(__file__).with_name("suites")
 EXAMPLE = ROOT / "sql_examples" / "dbt"
@@ -40,7 +39,7 @@ Address = dict[str, str]
 @pytest.fixture(scope="module")
 def python() -> Path:
     """The interpreter of dbt's environment."""
-    return environment("dbt", REQUIREMENTS)
+    return environment("dbt")
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def run(command: list[str], folder: Path, variables: Mapping[str, str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("suite", ["contracts", "paimon"])
+@pytest.mark.parametrize("suite", ["basic", "contracts", "documentation", "incremental", "materialized", "paimon"])
 def test_an_official_suite_passes(python: Path, server: Address, tmp_path: Path, suite: str) -> None:
     settings = ["-c", str(SUITES / "pytest.ini"), f"--confcutdir={SUITES}", f"--rootdir={tmp_path}", *PLUGINS]
     command = [str(python), "-m", "pytest", "-q", *settings, f"--basetemp={tmp_path / 'made'}"]

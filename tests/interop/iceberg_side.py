@@ -12,10 +12,8 @@ from typing import Any
 import pyspark
 
 from tests import packages
+from tests.environments import environment
 
-from .environments import environment
-
-REQUIREMENTS = ("pyiceberg[snappy,pyarrow,hive]==0.12.0",)
 PROGRAM = Path(__file__).with_name("pyiceberg_program.py")
 VERSION = "1.12.0"
 ARTIFACTS = [f"org.apache.iceberg:iceberg-{part}:{VERSION}" for part in ("core", "data", "parquet")]
@@ -42,7 +40,7 @@ class PyIceberg:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [str(environment("pyiceberg", REQUIREMENTS)), str(PROGRAM)],
+            [str(environment("pyiceberg")), str(PROGRAM)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

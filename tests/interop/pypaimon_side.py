@@ -13,9 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from .environments import environment
+from tests.environments import environment
 
-REQUIREMENTS = ("pypaimon==2.1.0", "pyarrow==19.0.1")
 PROGRAM = Path(__file__).with_name("pypaimon_program.py")
 
 
@@ -33,7 +32,7 @@ class PyPaimon:
         self._said = scratch / "stderr.txt"
         with self._said.open("w") as stderr:
             self._process = subprocess.Popen(
-                [str(environment("pypaimon", REQUIREMENTS)), str(PROGRAM)],
+                [str(environment("pypaimon")), str(PROGRAM)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

@@ -16,7 +16,7 @@ import paimon_sql
 from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.spark.connect.server import HOST, PORT, TOKEN, ConnectServer
 from paimon_sql.spark.session.bridge import Bridge
-from tests.interop.environments import environment
+from tests.environments import environment
 from tests.spark.connect_client import Client, ClientError, client, without_java
 
 Run = Callable[[str], Any]
@@ -39,7 +39,7 @@ def server(session: SparkSession) -> Iterator[ConnectServer]:
 @pytest.fixture(scope="module")
 def plain(server: ConnectServer) -> Iterator[Client]:
     """A client with nothing but PySpark's own library, whose session is ``spark``."""
-    python = environment("pyspark-client", ["pyspark-client", "setuptools"])
+    python = environment("pyspark-client")
     with client(python, without_java()) as started:
         started.run(
             f"""

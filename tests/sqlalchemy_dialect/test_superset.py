@@ -18,13 +18,8 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.thrift.server import ThriftServer
-from tests.interop.environments import environment
+from tests.environments import environment
 
-# The last two are what Superset 6.1 needs and does not say.
-REQUIREMENTS = (
-    *("apache-superset==6.1.0", "pyhive>=0.7", "pure-sasl>=0.6.2", "thrift-sasl>=0.4.3", "thrift>=0.20"),
-    *("flask-caching<2.4", "cachetools"),
-)
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("superset_program.py")
 
@@ -39,7 +34,7 @@ class Superset:
         self._said = folder / "stderr.txt"
         with self._said.open("w") as stderr:
             self._process = subprocess.Popen(
-                [str(environment("superset", REQUIREMENTS)), "-W", "ignore", str(PROGRAM)],
+                [str(environment("superset")), "-W", "ignore", str(PROGRAM)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
