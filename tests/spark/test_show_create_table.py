@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -68,11 +70,11 @@ def tables(draw: st.DrawFn) -> str:
 
 
 def stored(sql: Sql) -> tuple[object, ...]:
-    """All that the schema of table ``t`` says, but its time."""
-    ((*found, _),) = sql(
-        "SELECT schema_id, fields, partition_keys, primary_keys, options, comment, update_time FROM t$schemas"
+    """All that the schema of table ``t`` says, but its time and the order of its options."""
+    ((*found, options),) = sql(
+        "SELECT schema_id, fields, partition_keys, primary_keys, comment, options FROM t$schemas"
     )
-    return tuple(found)
+    return *found, json.loads(str(options))
 
 
 @settings(

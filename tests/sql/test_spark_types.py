@@ -158,7 +158,9 @@ def test_the_exact_type_comes_back_from_its_text(data_type: p.DataType) -> None:
 
 @given(data_types(), st.sampled_from(["", " USING paimon", " TBLPROPERTIES ('k' = 'v')", " WITH ('k' = 'v')"]))
 def test_a_declared_type_is_read_exactly_in_every_style(data_type: p.DataType, clause: str) -> None:
-    clause = clause if is_exact(data_type) or clause != "" else " USING paimon"
+    # Spark's words alone say nothing of types that Spark lacks, and in Flink's style the key of a map may be null.
+    if clause == (" WITH ('k' = 'v')" if is_exact(data_type) else ""):
+        clause = " USING paimon"
     text = f"CREATE TABLE t (c {declared_type(data_type)}){clause}"
     context = RewriteContext("paimon", "db", frozenset({"paimon"}))
     rewritten = rewrite(text, context).sql
