@@ -25,6 +25,8 @@ REQUIREMENTS = {
     ),
 }
 """What pip installs for each library."""
+IMPORTED_THERE = frozenset({"paimon_sql.sqlalchemy.superset"})
+"""Modules of the package that only such a library can import."""
 
 
 def environment(library: str) -> Path:

@@ -17,16 +17,15 @@ from pyspark import cloudpickle
 import paimon_sql
 from paimon_sql.errors import CommitUnknownError, CorruptFileError, MissingFileError, PaimonError
 from paimon_sql.sql.errors import SqlSyntaxError
+from tests.environments import IMPORTED_THERE
 
-ELSEWHERE = ".sqlalchemy.superset"
-"""The module that is imported by Superset, which has an environment of its own."""
 VALUES = {"str": "some text", "str | None": "What to do.", "int": 7}
 
 
 def classes() -> list[type[PaimonError]]:
     """Every class of error that a module of the package defines."""
     for module in pkgutil.walk_packages(paimon_sql.__path__, "paimon_sql."):
-        if not module.name.endswith(("__main__", ELSEWHERE)):
+        if not module.name.endswith("__main__") and module.name not in IMPORTED_THERE:
             importlib.import_module(module.name)
 
     def below(kind: type[PaimonError]) -> Iterator[type[PaimonError]]:

@@ -328,7 +328,7 @@ _BY_STATE = {
 """Classes of errors by the class of an SQLSTATE (the standard: subclause 23.1)."""
 
 _CLASSES = re.compile(r"(?:Error running query: |\[[\w.]+\] (?=(?:[a-z]\w*\.)+\w)|(?:[a-z]\w*\.)+\w+(?:\$\w+)*:\s+)+")
-_STACK = re.compile(r"\n\s*at [\w.$/<>]+\(.*", re.DOTALL)
+_STACK = re.compile(r"\n[ \t]*at [\w.$/<>]+\(.*", re.DOTALL)
 _LOST = "Invalid SessionHandle"
 
 

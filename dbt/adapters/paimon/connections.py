@@ -13,7 +13,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnecti
 from dbt_common.exceptions import DbtRuntimeError
 
 _ANSI = "spark.sql.ansi.enabled"
-_STACK = re.compile(r"\n\s*at \S+\(.*", re.DOTALL)
+_STACK = re.compile(r"\n[ \t]*at \S+\(.*", re.DOTALL)
 """Java's stack, which the Thrift server sends with a message."""
 _WRAPPER = re.compile(r"org\.apache\.hive\.service\.cli\.HiveSQLException: (?:Error running query: )?")
 
