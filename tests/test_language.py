@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ REPLACED = [
 ]
 
 
+@cache
 def names_in(name: str) -> set[str]:
     """The module's own name, and those of its classes and functions."""
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
