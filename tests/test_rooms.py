@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -91,14 +92,17 @@ def imports_of(name: str) -> Iterator[str]:
                 yield inner if inner in MODULES else node.module
 
 
-IMPORTS = {name: set(imports_of(name)) for name in MODULES}
+@cache
+def imports() -> dict[str, set[str]]:
+    """What each module imports."""
+    return {name: set(imports_of(name)) for name in MODULES}
 
 
 def children(package: str) -> dict[str, set[str]]:
     """What each module and package directly inside a package imports of the others there."""
     graph: dict[str, set[str]] = defaultdict(set)
     inside = f"{package}."
-    for name, imported in IMPORTS.items():
+    for name, imported in imports().items():
         if not name.startswith(inside):
             continue
         child = name[len(inside) :].split(".")[0]
@@ -116,7 +120,7 @@ def test_a_room_imports_only_rooms_below_it(room: str) -> None:
         f"{name} imports {imported}"
         for name in MODULES
         if name.startswith(f"paimon_sql.{room}.")
-        for imported in IMPORTS[name]
+        for imported in imports()[name]
         if imported.startswith("paimon_sql.") and imported.split(".")[1] not in allowed
     ]
     assert not wrong
@@ -128,7 +132,7 @@ def test_a_room_below_the_bridge_knows_nothing_of_spark(room: str) -> None:
         f"{name} imports {imported}"
         for name in MODULES
         if name.startswith(f"paimon_sql.{room}.")
-        for imported in IMPORTS[name]
+        for imported in imports()[name]
         if imported.split(".")[0] in ("pyspark", "py4j")
     ]
     assert not wrong
@@ -144,7 +148,7 @@ def test_packages_do_not_import_each_other_in_a_circle(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_module_takes_nothing_from_the_package_that_it_stands_in(package: str) -> None:
-    wrong = [name for name, imported in IMPORTS.items() if name.startswith(f"{package}.") and package in imported]
+    wrong = [name for name, imported in imports().items() if name.startswith(f"{package}.") and package in imported]
     wrong = [name for name in wrong if package != "paimon_sql" and not name.endswith("__main__")]
     assert not wrong
 
