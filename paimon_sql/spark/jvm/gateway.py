@@ -38,6 +38,7 @@ CATALOG = "org.apache.spark.sql.connector.catalog"
 CONNECTOR = "org.apache.spark.sql.connector"
 EXECUTION = "org.apache.spark.sql.execution"
 DATASOURCES = f"{EXECUTION}.datasources"
+_FIELDS = "org.apache.commons.lang3.reflect.FieldUtils"
 PLANS, EXPRESSIONS = f"{CATALYST}.plans.logical", f"{CATALYST}.expressions"
 DATA_TYPE = "org.apache.spark.sql.types.DataType"
 OPTIONS_MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
@@ -231,7 +232,7 @@ class Jvm:
 
     def compiled_object(self, made: Class, **fields: object) -> JavaObject:
         """A new object of a compiled class, with the values of its public fields."""
-        new = made.getConstructors()[0].newInstance(self.objects(()))
+        new = made.newInstance()
         for field, value in fields.items():
             made.getField(field).set(new, value)
         return new
@@ -284,11 +285,20 @@ class Jvm:
 
 def private_field(target: Object, name: str) -> tuple[Field, JavaObject]:
     """A private field of a Java object, from its class or a superclass: ``(field, value)``."""
-    kind: Class | None = target.getClass()
-    while kind is not None:
-        for field in kind.getDeclaredFields():
-            if field.getName() == name or field.getName().endswith("$$" + name):
+    kind = target.getClass()
+    # One call instead of two for each field, of which some classes have a hundred.
+    found: Field | None = JavaClass(_FIELDS, getattr(target, "_gateway_client")).getField(kind, name, True)  # noqa: B009
+    field = _field_of_trait(kind, name) if found is None else found
+    return field, field.get(target)
+
+
+def _field_of_trait(kind: Class, name: str) -> Field:
+    """A field that Scala names after the trait as well."""
+    above: Class | None = kind
+    while above is not None:
+        for field in above.getDeclaredFields():
+            if field.getName().endswith("$$" + name):
                 field.setAccessible(True)
-                return field, field.get(target)
-        kind = kind.getSuperclass()
-    raise AttributeError(f"{target.getClass().getName()} has no field {name}")
+                return field
+        above = above.getSuperclass()
+    raise AttributeError(f"{kind.getName()} has no field {name}")

@@ -185,7 +185,7 @@ class AttachedSession:
 
     def add_configured(self) -> None:
         """Add the catalogs of the session's settings that it lacks."""
-        settings = dict(self.session.conf.getAllAsJava())
+        settings = self.jvm.strings_map(self.session.conf.getAllAsJava())
         for key, value in settings.items():
             name = key.removeprefix(CATALOG_PREFIX)
             if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in name:

@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from paimon_sql.catalog.registry import CATALOG_PREFIX
 from paimon_sql.process import share
 from paimon_sql.spark.catalog.path_catalog import PaimonSource, PathCatalogProxy
-from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.java.objects import Class, JavaObject, Seq
 from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
 from paimon_sql.spark.jvm.callbacks import disable_nagle, secure_callbacks, start_releasing_connections
 from paimon_sql.spark.jvm.gateway import DATASOURCES, Jvm, private_field
@@ -65,7 +65,7 @@ class Bridge:
             # Sessions created from this one share its extensions; other sessions must not, so it gets a copy.
             extensions = self._own_extensions(session)
             extensions.injectParser(ScalaFunction(self.jvm, self._parser, _MARK))
-            attach_catalogs = partial(self._attach_catalogs, catalog_settings(session))
+            attach_catalogs = partial(self._attach_catalogs, catalog_settings(self.jvm, session))
             extensions.injectCheckRule(ScalaFunction(self.jvm, attach_catalogs, _MARK))
             rules = [
                 RuleBuilder(self.jvm, MergeSchemas, lambda made: MergeSchemas(made, lambda: self.session(made.java))),
@@ -197,9 +197,9 @@ def _inherit(session: ClassicSession, settings: Mapping[str, str]) -> None:
             session.conf().set(name, value)
 
 
-def catalog_settings(session: ClassicSession) -> dict[str, str]:
+def catalog_settings(jvm: Jvm, session: ClassicSession) -> dict[str, str]:
     """The catalog settings of a session, which Spark does not copy to sessions created from it."""
-    settings = dict(session.conf().getAllAsJava())
+    settings = jvm.strings_map(session.conf().getAllAsJava())
     return {k: v for k, v in settings.items() if k.startswith(CATALOG_PREFIX) or k == "spark.sql.defaultCatalog"}
 
 
@@ -209,6 +209,8 @@ def _manager_of(state: SessionState) -> CatalogManager:
     The session's state gets it from the analyzer, which does not exist yet; their common builder has it.
     """
     _, build_analyzer = private_field(state, "analyzerBuilder")
-    (captured,) = build_analyzer.getClass().getDeclaredFields()
+    kind: Class = build_analyzer.getClass()
+    captured = kind.getDeclaredFields()[0]
     captured.setAccessible(True)
-    return captured.get(build_analyzer).catalogManager()
+    manager: CatalogManager = captured.get(build_analyzer).catalogManager()
+    return manager
