@@ -14,6 +14,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ SUITES = Path(__file__).with_name("suites")
 EXAMPLE = ROOT / "sql_examples" / "dbt"
 PLUGINS = ["-p", "dbt.tests.fixtures.project", "-p", "tests.dbt.suites.profile"]
 """The second overrides a fixture of the first."""
-SERVER = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()", "thriftserver"]
+PROGRAM = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()"]
 DBT = "from dbt.cli.main import cli; cli()"
+DBT_WITH_SPARK = f"import sys; sys.path.append({sysconfig.get_path('purelib')!r}); {DBT}"
+"""Spark is that of this environment, which follows dbt's own on the path."""
 
 Address = dict[str, str]
 
@@ -48,18 +51,27 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lake")
 
 
-@pytest.fixture(scope="module")
-def server(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
-    """The host and port of a running server, whose log goes to a file: a pipe that nobody reads would stop it."""
-    log = tmp_path_factory.mktemp("server") / "log"
+@contextmanager
+def running(kind: str, warehouse: Path, log: Path, address: str) -> Iterator[re.Match[str]]:
+    """A running server and its address, found by a pattern; its log goes to a file: a pipe that nobody reads would stop
+    it.
+    """
     settings = ["-c", "spark.ui.enabled=false", "-c", "spark.master=local[2]", "-c", "spark.sql.shuffle.partitions=2"]
-    command = [*SERVER, "-w", str(warehouse), "-p", "0", *settings]
+    command = [*PROGRAM, kind, "-w", str(warehouse), "-p", "0", *settings]
     with log.open("w") as said, subprocess.Popen(command, stderr=said) as process:
-        while (found := re.search(r"jdbc:hive2://([^:]+):(\d+)/", log.read_text())) is None:
+        while (found := re.search(address, log.read_text())) is None:
             assert process.poll() is None, f"the server did not start: {log.read_text()}"
             time.sleep(0.1)
-        yield {"PAIMON_DBT_HOST": found[1], "PAIMON_DBT_PORT": found[2], "SHOP_HOST": found[1], "SHOP_PORT": found[2]}
+        yield found
         process.terminate()
+
+
+@pytest.fixture(scope="module")
+def server(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    """The host and port of a Thrift server."""
+    log = tmp_path_factory.mktemp("server") / "log"
+    with running("thriftserver", warehouse, log, r"jdbc:hive2://([^:]+):(\d+)/") as found:
+        yield {"PAIMON_DBT_HOST": found[1], "PAIMON_DBT_PORT": found[2], "SHOP_HOST": found[1], "SHOP_PORT": found[2]}
 
 
 def run(command: list[str], folder: Path, variables: Mapping[str, str]) -> str:
@@ -134,10 +146,16 @@ def check_the_example(shop: Shop, warehouse: Path) -> None:
 
 
 def test_the_example_runs_in_a_session(python: Path, tmp_path: Path) -> None:
-    """Spark is that of this environment, which follows dbt's own on the path."""
-    program = f"import sys; sys.path.append({sysconfig.get_path('purelib')!r}); {DBT}"
     variables = {"SHOP_WAREHOUSE": str(tmp_path / "lake"), "PYSPARK_PYTHON": sys.executable}
-    check_the_example(Shop(tmp_path / "shop", [str(python), "-c", program], "local", variables), tmp_path / "lake")
+    check_the_example(
+        Shop(tmp_path / "shop", [str(python), "-c", DBT_WITH_SPARK], "local", variables), tmp_path / "lake"
+    )
+
+
+def test_the_example_runs_by_spark_connect(python: Path, tmp_path: Path) -> None:
+    with running("connect-server", tmp_path / "lake", tmp_path / "log", r"sc://[^:]+:\d+") as found:
+        shop = Shop(tmp_path / "shop", [str(python), "-c", DBT_WITH_SPARK], "connect", {"SHOP_REMOTE": found[0]})
+        check_the_example(shop, tmp_path / "lake")
 
 
 def test_the_example_runs_by_a_server(python: Path, server: Address, warehouse: Path, tmp_path: Path) -> None:
