@@ -131,7 +131,8 @@ def test_describe_extended_shows_the_key(sql: Sql) -> None:
     plain = sql("DESCRIBE t")
     assert plain == [("id", "bigint", None), ("n", "int", None)]
     for mode in ("EXTENDED", "FORMATTED"):
-        assert ("primary_key", "PRIMARY KEY (n, id) NOT ENFORCED NORELY", "") in sql(f"DESCRIBE {mode} t")
+        shown = [str(row[1]) for row in sql(f"DESCRIBE {mode} t") if row[0] == "primary_key"]
+        assert [text.removesuffix(" NORELY") for text in shown] == ["PRIMARY KEY (n, id) NOT ENFORCED"]  # since 4.2
     assert not any("PRIMARY KEY" in str(row) for row in sql("DESCRIBE EXTENDED without"))
     sql("INSERT INTO t VALUES (1, 1), (1, 1)")
     assert sql("SELECT * FROM t") == [(1, 1)]

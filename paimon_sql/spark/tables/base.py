@@ -29,7 +29,7 @@ from paimon_sql.spark.conversion.types import FieldJson, StructJson, spark_struc
 from paimon_sql.spark.expressions.predicates import expression_text, translate_all
 from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.session import JvmSession, SessionProxy
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_values
@@ -83,13 +83,18 @@ class SchemaTable(TableInterface):
         schema = self.table.schema
         if not schema.has_key:
             return super().constraints()
-        columns = references_to(self.jvm, schema.primary_keys)
-        key = self.jvm.cls(_CONSTRAINT).primaryKey("primary_key", columns).enforced(False).build()
-        return self.jvm.array(_CONSTRAINT, [key])
+        # Spark asks once for each statement that writes.
+        return self.jvm.remember(f"key {schema.primary_keys}", lambda: _primary_key(self.jvm, schema.primary_keys))
 
     def _own_properties(self) -> dict[str, str]:
         """The properties that Spark reserves (Spark: ``TableCatalog.PROP_*``)."""
         return {"provider": "paimon", "location": self.table.path, "is_managed_location": "true"}
+
+
+def _primary_key(jvm: Jvm, columns: Sequence[str]) -> Sequence[JavaObject]:
+    """The constraint of a primary key, which Spark need not enforce: a write is an upsert."""
+    key = jvm.cls(_CONSTRAINT).primaryKey("primary_key", references_to(jvm, columns)).enforced(False).build()
+    return jvm.array(_CONSTRAINT, [key])
 
 
 class PartitionManagement(PartitionInterface):
