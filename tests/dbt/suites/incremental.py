@@ -1,11 +1,7 @@
-"""Incremental models by all strategies, and snapshots.
-
-Deleting and inserting by keys of all kinds is tried with ``PAIMON_TEST_DBT=all`` only, as it takes minutes.
-"""
+"""Incremental models by all strategies, and snapshots."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -31,7 +27,6 @@ class TestUniqueKey(BaseIncrementalUniqueKey):
         return {"seeds": DATES}
 
 
-@pytest.mark.skipif(os.environ.get("PAIMON_TEST_DBT") != "all", reason="13 tests again; PAIMON_TEST_DBT=all runs them")
 class TestUniqueKeyDeleteInsert(BaseIncrementalUniqueKey):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, object]:
