@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.engine import URL
 from sqlalchemy.types import Date, DateTime
@@ -53,18 +52,18 @@ class PaimonEngineSpec(BaseEngineSpec):
 
     @classmethod
     def adjust_engine_params(
-        cls, uri: URL, connect_args: dict[str, Any], catalog: str | None = None, schema: str | None = None
-    ) -> tuple[URL, dict[str, Any]]:
+        cls, uri: URL, connect_args: dict[str, object], catalog: str | None = None, schema: str | None = None
+    ) -> tuple[URL, dict[str, object]]:
         """The URL of a connection in the chosen database."""
         return (uri.set(database=schema) if schema else uri), connect_args
 
     @classmethod
-    def get_schema_from_engine_params(cls, sqlalchemy_uri: URL, connect_args: dict[str, Any]) -> str | None:
+    def get_schema_from_engine_params(cls, sqlalchemy_uri: URL, connect_args: dict[str, object]) -> str | None:
         """The database of such a connection, for which permissions are checked."""
         return str(sqlalchemy_uri.database) if sqlalchemy_uri.database else None
 
     @classmethod
-    def convert_dttm(cls, target_type: str, dttm: datetime, db_extra: dict[str, Any] | None = None) -> str | None:
+    def convert_dttm(cls, target_type: str, dttm: datetime, db_extra: dict[str, object] | None = None) -> str | None:
         """A time as a literal of the type of the column that it is compared with; None for a column of another type."""
         column = cls.get_sqla_column_type(target_type, db_extra=db_extra)
         if isinstance(column, Date):
