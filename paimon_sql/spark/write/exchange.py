@@ -20,8 +20,8 @@ from paimon_sql.spark.execution.distribute import map_in_arrow
 from paimon_sql.storage.write.distribution import Numbers
 
 Batches = Iterator[pa.RecordBatch]
-_STRUCT = "owner int, source int, stream int, start int, size int, chunk binary"
-"""The task that a stream is for, its number and that of the task that made it, the chunk's place in it, its size."""
+_STRUCT = "owner int, source int, stream int, start int, chunks int, chunk binary"
+"""The task that a stream is for, the one that made it, its number, the place of the chunk in it, how many it has."""
 _CHUNK_BYTES = 16 * 1024
 _BUFFER_BYTES = 8 * 1024 * 1024
 """Bytes of rows that a task collects before it divides them: streams of few rows are mostly schema."""
@@ -69,11 +69,11 @@ def arrived(batches: Iterable[pa.RecordBatch]) -> Batches:
     """The rows of a task from the chunks that are for it, in any order."""
     waiting: dict[tuple[int, int], dict[int, pa.Buffer]] = {}
     for batch in batches:
-        places = zip(*(batch.column(name).to_pylist() for name in ("source", "stream", "start", "size")), strict=True)
-        for (source, number, start, size), chunk in zip(places, batch.column("chunk"), strict=True):
+        places = zip(*(batch.column(name).to_pylist() for name in ("source", "stream", "start", "chunks")), strict=True)
+        for (source, number, start, chunks), chunk in zip(places, batch.column("chunk"), strict=True):
             stream = waiting.setdefault((source, number), {})
             stream[start] = chunk.as_buffer()
-            if sum(map(len, stream.values())) == size:
+            if len(stream) == chunks:
                 del waiting[source, number]
                 with pa.ipc.open_stream(b"".join(stream[at] for at in sorted(stream))) as rows:
                     yield from rows
@@ -107,8 +107,8 @@ def _chunks(stream: pa.Buffer, owner: int, source: int, number: int) -> pa.Recor
     ends = [*range(0, stream.size, _CHUNK_BYTES), stream.size]
     chunk = pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, pa.py_buffer(np.array(ends, np.int32)), stream])
     starts = pa.array(ends[:-1], pa.int32())
-    owners, sources, numbers, sizes = (
-        pa.repeat(pa.scalar(value, pa.int32()), len(starts)) for value in (owner, source, number, stream.size)
+    owners, sources, numbers, counts = (
+        pa.repeat(pa.scalar(value, pa.int32()), len(starts)) for value in (owner, source, number, len(starts))
     )
-    names = ["owner", "source", "stream", "start", "size", "chunk"]
-    return pa.RecordBatch.from_arrays([owners, sources, numbers, starts, sizes, chunk], names=names)
+    names = ["owner", "source", "stream", "start", "chunks", "chunk"]
+    return pa.RecordBatch.from_arrays([owners, sources, numbers, starts, counts, chunk], names=names)
