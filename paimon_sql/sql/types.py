@@ -39,14 +39,15 @@ def spark_type(data_type: t.DataType) -> str:
     if isinstance(data_type, t.MapType):
         return f"MAP<{spark_type(data_type.key)}, {spark_type(data_type.value)}>"
     if isinstance(data_type, t.RowType):
-        return f"STRUCT<{', '.join(_spark_field(f) for f in data_type.fields)}>"
+        return f"STRUCT<{', '.join(_field(f, spark_type(f.type)) for f in data_type.fields)}>"
     return data_type.as_nullable().sql()
 
 
-def _spark_field(field: t.DataField) -> str:
+def _field(field: t.DataField, type_sql: str) -> str:
+    """The field of a struct, with its type as it is written without NOT NULL."""
     nullability = "" if field.type.nullable else " NOT NULL"
     comment = f" COMMENT {string_sql(field.description)}" if field.description else ""
-    return f"{quote_name(field.name)}: {spark_type(field.type)}{nullability}{comment}"
+    return f"{quote_name(field.name)}: {type_sql}{nullability}{comment}"
 
 
 def declared_type(data_type: t.DataType) -> str:
@@ -75,17 +76,12 @@ def _exact(data_type: t.DataType) -> str:
         nullable_key = " NULL" if data_type.key.nullable else ""
         return f"MAP<{_inner(data_type.key)}{nullable_key}, {_inner(data_type.value)}>"
     if isinstance(data_type, t.RowType):
-        return f"STRUCT<{', '.join(map(_exact_field, data_type.fields))}>"
+        return f"STRUCT<{', '.join(_field(f, _exact(f.type)) for f in data_type.fields)}>"
     return data_type.as_nullable().sql()
 
 
 def _inner(data_type: t.DataType) -> str:
     return _exact(data_type) + ("" if data_type.nullable else " NOT NULL")
-
-
-def _exact_field(field: t.DataField) -> str:
-    comment = f" COMMENT {string_sql(field.description)}" if field.description else ""
-    return f"{quote_name(field.name)}: {_inner(field.type)}{comment}"
 
 
 def is_exact(data_type: t.DataType) -> bool:
