@@ -11,21 +11,22 @@ import polars
 import pyarrow as pa
 from polars.io.plugins import register_io_source
 
-from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith, all_of
+from paimon_sql.storage.expressions.predicates import (
+    MIRRORED,
+    And,
+    Comparison,
+    In,
+    IsNull,
+    Or,
+    Predicate,
+    StartsWith,
+    all_of,
+)
 
 Node: TypeAlias = Any
 """A node of an expression in Polars' JSON, whose form is not promised: what is not known is not pushed down."""
 
-_COMPARISONS = {
-    "Eq": ("=", "="),
-    "NotEq": ("!=", "!="),
-    "Lt": ("<", ">"),
-    "LtEq": ("<=", ">="),
-    "Gt": (">", "<"),
-    "GtEq": (">=", "<="),
-}
-"""The operator of a comparison, and that with the sides exchanged."""
-
+_COMPARISONS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 
 Read: TypeAlias = Callable[[Sequence[str], Predicate | None, int | None], pa.RecordBatchReader]
 """Reads some columns of at most so many rows that satisfy a condition."""
@@ -99,11 +100,12 @@ def _of_binary(body: Node, kinds: pa.Schema) -> Predicate | None:
         if sides[0] is None or sides[1] is None:
             return None
         return (And if operator.endswith("And") else Or)((sides[0], sides[1]))
-    turned = "Column" in right
-    column, value = (right, left) if turned else (left, right)
-    name = column["Column"]
-    (scalar,) = _values(value, kinds.field(name).type)
-    return Comparison(name, _COMPARISONS[operator][turned], scalar)
+    comparison = _COMPARISONS[operator]
+    if "Column" in right:
+        left, right, comparison = right, left, MIRRORED[comparison]
+    name = left["Column"]
+    (scalar,) = _values(right, kinds.field(name).type)
+    return Comparison(name, comparison, scalar)
 
 
 def _of_function(function: Node, inputs: list[Node], kinds: pa.Schema) -> Predicate | None:

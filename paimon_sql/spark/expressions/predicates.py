@@ -30,6 +30,7 @@ from paimon_sql.spark.jvm.session import with_settings
 from paimon_sql.spark.rules.compiled_rule import with_children
 from paimon_sql.storage.expressions import integer_terms as terms
 from paimon_sql.storage.expressions.predicates import (
+    MIRRORED,
     And,
     Comparison,
     ContainsAny,
@@ -48,7 +49,6 @@ _COMPARISONS = {
     "GreaterThan": ">",
     "GreaterThanOrEqual": ">=",
 }
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ARITHMETIC = {"Add": "+", "Subtract": "-", "Multiply": "*"}
 _REMAINDERS = ("Remainder", "Pmod")
 _MAP_VALUES = ("GetMapValue", "ElementAt")
@@ -174,7 +174,7 @@ def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
     if not {left.kind, right.kind} <= {"Literal", *_OPERANDS} or (left.kind == "Literal") == (right.kind == "Literal"):
         return terms.TermComparison(_term(left, types), operator, _term(right, types))
     if left.kind == "Literal":
-        left, right, operator = right, left, _MIRRORED[operator]
+        left, right, operator = right, left, MIRRORED[operator]
     operand = _operand(left, types)
     return operand.where(Comparison(operand.name, operator, _literal(right, operand.type)))
 

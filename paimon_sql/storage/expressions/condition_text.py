@@ -14,17 +14,16 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.text.values import parse_text
-from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull, Like, Or, Predicate
+from paimon_sql.storage.expressions.predicates import MIRRORED, And, Comparison, IsNull, Like, Or, Predicate
 
-_COMPARED: dict[type, tuple[str, str]] = {
-    exp.EQ: ("=", "="),
-    exp.NEQ: ("!=", "!="),
-    exp.LT: ("<", ">"),
-    exp.LTE: ("<=", ">="),
-    exp.GT: (">", "<"),
-    exp.GTE: (">=", "<="),
+_COMPARISONS: dict[type, str] = {
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
 }
-"""The operator of a comparison by its node, and that with the sides exchanged."""
 _UNDERSTOOD = frozenset(["this", "expression", "expressions", "low", "high", "to"])
 """The parts of nodes that are heeded; others, such as ``symmetric``, would change the meaning."""
 
@@ -80,10 +79,11 @@ class ConditionParser:
         if isinstance(node, exp.And | exp.Or):
             sides = self._predicate(node.this), self._predicate(node.expression)
             return And(sides) if isinstance(node, exp.And) else Or(sides)
-        if type(node) in _COMPARED:
-            turned = isinstance(node.expression, exp.Column)
-            column, value = (node.expression, node.this) if turned else (node.this, node.expression)
-            return self._comparison(column, _COMPARED[type(node)][turned], value)
+        if type(node) in _COMPARISONS:
+            operator = _COMPARISONS[type(node)]
+            if isinstance(node.expression, exp.Column):
+                return self._comparison(node.expression, MIRRORED[operator], node.this)
+            return self._comparison(node.this, operator, node.expression)
         if isinstance(node, exp.Between):
             low, high = node.args["low"], node.args["high"]
             return And((self._comparison(node.this, ">=", low), self._comparison(node.this, "<=", high)))

@@ -96,6 +96,8 @@ KERNELS: dict[str, Callable[..., pa.Array]] = {
 }
 _WILDCARD = re.compile(r"[%_\\]")
 OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The operator of a comparison whose sides are exchanged."""
 
 
 @dataclass(frozen=True)
