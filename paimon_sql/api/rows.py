@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from paimon_sql.api.columns import no_column
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.storage.table.partitions import conform_batch
@@ -97,9 +98,7 @@ def _of_dictionaries(table: Table, rows: Sequence[Mapping[str, object]]) -> pa.R
 def _check_names(table: Table, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.schema.names:
-            raise InvalidInputError(
-                f"{table.name} has no column '{name}'.", remedy=f"Its columns are {', '.join(table.schema.names)}."
-            )
+            raise no_column(table, name, table.schema.names)
     if len(set(names)) < len(names):
         raise InvalidInputError(f"The rows for {table.name} have a column twice.")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from paimon_sql.api.columns import names_in
 from paimon_sql.api.sources import Source
 from paimon_sql.discovery import is_installed
 from paimon_sql.errors import InvalidInputError, SetupError
@@ -169,32 +170,6 @@ def _names(source: Source, columns: Sequence[str] | None) -> tuple[str, ...]:
     """
     shown = tuple(f.name for f in source.shown)
     return shown if columns is None else names_in(source.table, source.fields, shown, columns)
-
-
-def names_in(table: Table, known: Iterable[str], shown: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return names of columns, given in any case, as the table has them.
-
-    Args:
-        table: the table.
-        known: all columns that may be named.
-        shown: those that an error lists.
-        columns: the names.
-
-    Raises:
-        InvalidInputError: there is no such column, or one is named twice.
-    """
-    exact = list(known)
-    by_name = {name.lower(): name for name in exact} | {name: name for name in exact}
-    found = [by_name.get(name) or by_name.get(name.lower()) for name in columns]
-    names = tuple(name for name in found if name is not None)
-    for given, name in zip(columns, found, strict=True):
-        if name is None:
-            raise InvalidInputError(
-                f"{table.name} has no column '{given}'.", remedy=f"Its columns are {', '.join(shown)}."
-            )
-        if names.count(name) > 1:
-            raise InvalidInputError(f"Column {name} is named twice.")
-    return names
 
 
 def condition_of(table: Table, condition: str | None) -> Predicate | None:

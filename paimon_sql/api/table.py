@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from paimon_sql.api.alter import Alteration
+from paimon_sql.api.columns import names_in
 from paimon_sql.api.commit_feed import CommitFeed
 from paimon_sql.api.rows import ArrowLike, batches_of, keys_of, value_of
-from paimon_sql.api.scan import Scan, condition_of, names_in
+from paimon_sql.api.scan import Scan, condition_of
 from paimon_sql.api.sources import Changes, Rows
 from paimon_sql.catalog.alter_table import alter_table
 from paimon_sql.catalog.catalog import Catalog
