@@ -17,6 +17,7 @@ from superset.db_engine_specs.spark import time_grain_expressions
 from superset.sql.parse import SQLGLOT_DIALECTS
 
 from paimon_sql.sqlalchemy.dialect import PaimonDialect
+from paimon_sql.sqlalchemy.literals import literal
 
 _OPTIONS = re.compile(r"\s*OPTIONS\s*\(\s*'[^']*'\s*=")
 
@@ -67,9 +68,9 @@ class PaimonEngineSpec(BaseEngineSpec):
         """A time as a literal of the type of the column that it is compared with; None for a column of another type."""
         column = cls.get_sqla_column_type(target_type, db_extra=db_extra)
         if isinstance(column, Date):
-            return f"DATE'{dttm:%Y-%m-%d}'"
+            return literal(dttm.date())
         if isinstance(column, DateTime):
-            return f"TIMESTAMP'{dttm.isoformat(sep=' ', timespec='microseconds')}'"
+            return literal(dttm)
         return None
 
     @classmethod

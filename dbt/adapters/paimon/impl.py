@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.paimon.connections import PaimonConnectionManager
 from dbt.adapters.paimon.relation import PaimonColumn, PaimonRelation
+from paimon_sql.sqlalchemy.literals import literal
 
 if TYPE_CHECKING:
     import agate
@@ -118,15 +118,7 @@ class PaimonAdapter(SparkAdapter):
         """A value as a literal, which a CAST makes a value of the column's type."""
         if value is None:
             return "null"
-        if isinstance(value, Decimal):
-            value = format(value, "f")
-        elif isinstance(value, datetime):
-            value = value.isoformat(sep=" ")
-        elif isinstance(value, date):
-            value = value.isoformat()
-        # A dollar sign could begin a variable, which Spark replaces in the text of statements.
-        text = str(value).replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
-        return f"'{text}'"
+        return literal(f"{value:f}" if isinstance(value, Decimal) else str(value))
 
     @available
     @classmethod
