@@ -12,8 +12,7 @@ from paimon_sql.api.views import View
 from paimon_sql.catalog import catalog as catalogs
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.catalog.paths import PathCatalog, identifier_at
-from paimon_sql.catalog.registry import DEFAULT_CATALOG, DEFAULT_WAREHOUSE, normalized_warehouse
-from paimon_sql.catalog.registry import open_catalog as opened_catalog
+from paimon_sql.catalog.registry import DEFAULT_CATALOG, open_default_catalog
 from paimon_sql.catalog.table_types import kind_named
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidInputError, UnsupportedError
@@ -146,8 +145,7 @@ def open_catalog(warehouse: str | os.PathLike[str] | None = None, **options: str
     >>> paimon_sql.open_catalog("warehouse").tables("shop")
     ['orders']
     """
-    where = normalized_warehouse(warehouse or DEFAULT_WAREHOUSE, options)
-    return Catalog(opened_catalog(DEFAULT_CATALOG, {"warehouse": where, **options}))
+    return Catalog(open_default_catalog(warehouse, options))
 
 
 def open_table(path: str | os.PathLike[str], **options: str) -> Table:

@@ -39,6 +39,20 @@ def open_catalog(name: str, options: Mapping[str, str], host: Host = ALONE) -> C
     return kind.open(name, options, host)
 
 
+def open_default_catalog(warehouse: str | os.PathLike[str] | None, options: Mapping[str, str]) -> Catalog:
+    """Open the catalog ``paimon`` of a warehouse.
+
+    Args:
+        warehouse: its directory or URI; ``./warehouse`` by default.
+        options: the catalog's options, which win over it.
+
+    Raises:
+        InvalidOptionError: as `open_catalog`.
+    """
+    where = normalized_warehouse(warehouse or DEFAULT_WAREHOUSE, options)
+    return open_catalog(DEFAULT_CATALOG, {"warehouse": where, **options})
+
+
 def catalog_kind(options: Mapping[str, str]) -> CatalogKind | None:
     """The kind of a catalog with these options; None if there is no such kind."""
     return KINDS.get(_metastore(options))

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from paimon_sql.catalog.catalog import Catalog
-from paimon_sql.catalog.registry import DEFAULT_CATALOG, DEFAULT_WAREHOUSE, normalized_warehouse, open_catalog
+from paimon_sql.catalog.registry import open_default_catalog
 from paimon_sql.errors import PaimonError
 
 
@@ -61,8 +61,7 @@ class Place:
         Raises:
             PaimonError: it cannot be opened.
         """
-        where = normalized_warehouse(self.warehouse or DEFAULT_WAREHOUSE, self.options)
-        return open_catalog(DEFAULT_CATALOG, {"warehouse": where, **self.options})
+        return open_default_catalog(self.warehouse, self.options)
 
 
 class Check(ABC):

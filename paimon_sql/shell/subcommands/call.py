@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from paimon_sql.catalog.registry import DEFAULT_CATALOG, DEFAULT_WAREHOUSE, normalized_warehouse, open_catalog
+from paimon_sql.catalog.registry import open_default_catalog
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BooleanType
 from paimon_sql.procedures import Procedure, ProcedureResult, find_procedure, procedures, run
@@ -49,8 +49,7 @@ def call_procedure(
         PaimonError: the arguments are invalid, or the procedure fails.
     """
     called = parse_call(name, words)
-    where = normalized_warehouse(warehouse or DEFAULT_WAREHOUSE, options)
-    catalog = open_catalog(DEFAULT_CATALOG, {"warehouse": where, **options})
+    catalog = open_default_catalog(warehouse, options)
     context = Context(catalog, called.database or "default", LocalExecutor(os.cpu_count() or 1))
     # A thread shows the line, so that Ctrl-C reaches the work in this one, which then cleans up.
     with (
