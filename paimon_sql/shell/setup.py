@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,8 +34,6 @@ class Setup:
     def start(self) -> SparkSession:
         """Start Spark, or ask the server, and return the session."""
         session = paimon_sql.connect(self.warehouse, remote=self.remote, **self.conf)
-        # PySpark would also print every error that it raises.
-        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         for name, value in self.variables.items():
             session.conf.set(name, value)
         if self.database:

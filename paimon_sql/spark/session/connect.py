@@ -59,6 +59,7 @@ def connect(
                 remedy="Leave out warehouse, or run CREATE CATALOG.",
             )
         session = connect_remote(remote, settings)
+        _say_errors_once()
         show_in_notebook()
         return session
     return install(_embedded(warehouse, settings))
@@ -83,11 +84,15 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
         for key, value in options.items():
             spark.conf.set(f"{CATALOG_PREFIX}{name}.{key}", str(value))
     Bridge.of(spark.sparkContext).attach(spark._jsparkSession)
-    # PySpark logs each failing statement as a JSON line with its Java stack, in addition to raising the error.
-    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(logger).setLevel(logging.CRITICAL)
+    _say_errors_once()
     show_in_notebook()
     return spark
+
+
+def _say_errors_once() -> None:
+    """Keep PySpark from logging each failing statement as a JSON line with its Java stack, besides its error."""
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
 
 
 def _embedded(warehouse: str | os.PathLike[str] | None, settings: dict[str, str]) -> SparkSession:
