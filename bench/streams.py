@@ -92,7 +92,7 @@ class Streams:
 
     def backlog(self) -> Any:
         """The stream of the arrived files into the table by key, started."""
-        arriving = self._engine.spark.readStream.schema("id BIGINT, customer INT, amount DECIMAL(12, 2), note STRING")
+        arriving = self._engine.spark.readStream.schema(_COLUMNS)
         rows = arriving.option("maxFilesPerTrigger", 1).parquet(str(self._folder / "in"))
         writer = rows.writeStream.option("checkpointLocation", str(self._folder / "backlog"))
         return self._engine.start_stream(writer.trigger(availableNow=True), "keyed")

@@ -21,10 +21,15 @@ _UNBOUNDED_WIDTH = 1_000_000
 
 def new_report(verbose: bool | None = False) -> Report:
     """The report on standard error; verbose, with a line per commit."""
-    report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(verbose))
+    report = Report(standard_error(), verbose=bool(verbose))
     if report.verbose:
         show_commits(report.console)
     return report
+
+
+def standard_error() -> Console:
+    """The console of notes and errors."""
+    return Console(stderr=True, highlight=False, markup=False)
 
 
 def standard_output() -> Console:

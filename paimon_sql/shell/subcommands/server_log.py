@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from paimon_sql.observability.log_lines import JsonFormatter, LogfmtFormatter, start_log
+from paimon_sql.shell.console import standard_error
 from paimon_sql.shell.engine.problem import Problem
 from paimon_sql.shell.engine.report import Report
 
@@ -45,8 +44,7 @@ class ServerLog:
 
     def report(self, *, verbose: bool = False) -> Report:
         """Return the report of the command: for people, unless all lines are JSON."""
-        console = Console(stderr=True, highlight=False, markup=False)
-        return (LoggedReport if self.form == JsonFormatter.name else Report)(console, verbose=verbose)
+        return (LoggedReport if self.form == JsonFormatter.name else Report)(standard_error(), verbose=verbose)
 
 
 class LoggedReport(Report):
