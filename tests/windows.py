@@ -32,7 +32,6 @@ _OF_OS = (
         "forkpty",
     ),
     *(
-        "forkpty",
         "getegid",
         "geteuid",
         "getgid",

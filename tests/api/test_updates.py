@@ -15,20 +15,7 @@ from paimon_sql import errors
 from paimon_sql.api.catalog import Catalog
 from paimon_sql.api.table import Table
 from tests.api.test_reads import Row, ids, rows
-from tests.api.test_writes import ENGINES
-
-BY_KEY = [(kind, options) for kind, options in ENGINES if not kind.startswith(("append", "tracked", "evolving"))]
-
-
-def filled(catalog: Catalog, plain: Table, kind: str, options: dict[str, str]) -> Table:
-    """A table with twenty rows in two commits."""
-    keys = ["id"] if (kind, options) in BY_KEY else []
-    table = catalog.create_table("shop.t", plain.schema, primary_key=keys, options=options)
-    for first in (0, 10):
-        table.append(rows(10, first))
-    if kind in ("postponed", "first row"):
-        table.call("compact")
-    return table
+from tests.api.test_writes import BY_KEY, ENGINES, filled
 
 
 def stored(table: Table) -> list[Row]:

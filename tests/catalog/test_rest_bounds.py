@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import ClassVar
 
 import pytest
@@ -19,34 +18,27 @@ from paimon_sql.catalog.rest.client import Server
 from paimon_sql.catalog.rest.http import transport
 from paimon_sql.catalog.rest.http.authentication import InstanceRole
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, PaimonError
+from tests.web import Handler, listening
 
 
-class Handler(BaseHTTPRequestHandler):
+class Stranger(Handler):
     protocol_version = "HTTP/1.1"
     asked: ClassVar[list[str]] = []
     serve: ClassVar[Callable[[BaseHTTPRequestHandler], None]]
 
     def do_GET(self) -> None:
-        Handler.asked.append(self.path)
+        Stranger.asked.append(self.path)
         with suppress(OSError):
-            Handler.serve(self)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+            Stranger.serve(self)
 
 
 @contextmanager
 def serving(serve: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
-    Handler.asked.clear()
-    Handler.serve = staticmethod(serve)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
+    Stranger.asked.clear()
+    Stranger.serve = staticmethod(serve)
+    with listening(Stranger) as address:
+        yield address
         transport._pools().clear()
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +114,7 @@ def test_an_answer_that_is_packed_is_not_unpacked() -> None:
 def test_redirects_are_not_followed_and_take_no_token_along() -> None:
     with serving(answering(b"", 307, Location="/elsewhere")) as address, pytest.raises(PaimonError):
         server_at(address).ask("GET", ["databases"])
-    assert set(Handler.asked) == {"/v1/databases"}
+    assert set(Stranger.asked) == {"/v1/databases"}
 
 
 @pytest.mark.parametrize("body", [b"[" * 90_000, b'{"a":' * 15_000])
@@ -157,4 +149,4 @@ def test_the_service_of_a_machine_s_role_is_asked_within_bounds(monkeypatch: pyt
             with pytest.raises(CatalogUnavailableError, match=said):
                 InstanceRole(f"{address}/role/", None).load()
             assert time.monotonic() - started < 3
-        assert set(Handler.asked) == {"/role/"}
+        assert set(Stranger.asked) == {"/role/"}

@@ -6,10 +6,8 @@ import json
 import multiprocessing
 import pickle
 import socket
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -29,6 +27,7 @@ from paimon_sql.errors import (
     PaimonError,
     UnsupportedError,
 )
+from tests.web import Handler, listening
 
 Answer = tuple[int, Any, Mapping[str, str]]
 
@@ -60,12 +59,11 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     """A server, asked again at once where others would be asked after a while."""
     found = Stub()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-            found.asked.append((self.command, self.path, dict(self.headers), body))
+            found.asked.append((self.command, self.path, dict(self.headers), self.request_body().decode()))
             answer = found.answers.pop(0)
             if answer is None:
                 self.close_connection = True
@@ -77,21 +75,14 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_DELETE = do_GET  # noqa: N815
+        do_POST = do_DELETE = do_GET
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
+    with listening(Answers) as address:
+        found.port = int(address.rpartition(":")[2])
         monkeypatch.setattr(client, "_wait", lambda retry, said: waits.append((retry, said)))
         waits.clear()
         yield found
         transport._pools().clear()
-        server.shutdown()
-        thread.join()
 
 
 waits: list[tuple[int, str | None]] = []

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -31,6 +30,7 @@ from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.process import PROCESS
 from tests.rest_server import TOKEN, RestServer
+from tests.web import Handler, listening
 
 SCHEMA = new_schema((DataField(0, "id", IntType(False)),), primary_keys=["id"], options={"bucket": "1"})
 KEYS = {"dlf.access-key-id": "the key", "dlf.access-key-secret": TOKEN}
@@ -130,22 +130,15 @@ def test_a_machine_is_asked_for_the_keys_of_its_role(rest: RestServer) -> None:
 def service(pages: Mapping[str, str]) -> Iterator[str]:
     """A service that answers with pages, and its address."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Pages(Handler):
         def do_GET(self) -> None:
             page = pages.get(self.path)
             self.send_response(404 if page is None else 200)
             self.end_headers()
             self.wfile.write((page or "").encode())
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    with listening(Pages) as address:
+        yield address
 
 
 @pytest.mark.parametrize(

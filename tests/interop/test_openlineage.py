@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import packages
+from tests.web import Handler, listening
 
 ARTIFACT = "io.openlineage:openlineage-spark_2.13:1.53.0"
 PROGRAM = Path(__file__).with_name("openlineage_program.py")
@@ -72,23 +71,15 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     found = Collector(f"file://{folder}/lake", str(folder / "files"))
     write_parquet(folder / "files")
 
-    class Handler(BaseHTTPRequestHandler):
+    class Events(Handler):
         def do_POST(self) -> None:
-            found.events.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            found.events.append(json.loads(self.request_body()))
             self.send_response(201)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with listening(Events) as url:
         statements = [text.format(files=found.files) for text in STATEMENTS.values()]
-        found.answers = run(folder / "lake", f"http://127.0.0.1:{server.server_port}", statements)
-    finally:
-        server.shutdown()
-        server.server_close()
+        found.answers = run(folder / "lake", url, statements)
     yield found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
 from paimon_sql.observability import prometheus
 from paimon_sql.storage.commit.transaction import failure_reported
 from paimon_sql.storage.execution.metrics import COMMIT, COMPACTION, SCAN, MetricKey, Metrics, process_metrics
+from tests.web import free_port
 
 KEY = MetricKey("c.d.t", "/t", "main")
 
@@ -56,9 +56,7 @@ def test_a_server_tells_what_a_table_did(table: Table) -> None:
     table.upsert([{"id": 2}])
     table.call("compact")
     assert table.scan().to_arrow().num_rows == 2
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     stop = prometheus.serve(port)
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.command import COMMAND
 from tests.storage import core_tables as core
 
 
@@ -16,9 +16,8 @@ def test_a_truncated_file_is_told_in_one_line(tmp_path: Path) -> None:
     (path,) = (Path(table.path) / "bucket-0").iterdir()
     core.insert(table, (1, "b", "p"))  # so that a worker must merge both
     os.truncate(path, 300)
-    command = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()"]
     ended = subprocess.run(
-        [*command, "--warehouse", str(tmp_path), "-e", "SELECT * FROM t"],
+        [*COMMAND, "--warehouse", str(tmp_path), "-e", "SELECT * FROM t"],
         capture_output=True,
         text=True,
         timeout=300,

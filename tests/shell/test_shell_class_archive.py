@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.spark.session.class_archive import archive_of
+from tests.command import COMMAND
 
-COMMAND = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()"]
 SHOWN = """
 import paimon_sql
 spark = paimon_sql.connect({warehouse!r}, **{{"spark.ui.enabled": "false"}})

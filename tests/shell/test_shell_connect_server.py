@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 
 from paimon_sql.shell.app import app
 from paimon_sql.shell.subcommands.servers import connect_server
+from tests.command import COMMAND
 from tests.spark.connect_client import ClientError, client, without_java
 
-COMMAND = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()", "connect-server"]
+SERVER = [*COMMAND, "connect-server"]
 ARGUMENTS = ["--port", "0", "--master", "local[2]", "-c", "spark.ui.enabled=false", "--token", "open sesame"]
 
 
 def test_the_server_says_where_it_listens_and_ends_by_a_signal(tmp_path: Path) -> None:
-    with subprocess.Popen([*COMMAND, *ARGUMENTS, "-w", str(tmp_path)], stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([*SERVER, *ARGUMENTS, "-w", str(tmp_path)], stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         said = next(line for line in server.stderr if line.startswith("Listening"))
         found = re.search(r"sc://localhost:\d+", said)

@@ -8,14 +8,10 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
-import sys
-import threading
 import time
 import urllib.request
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -31,8 +27,10 @@ from paimon_sql.shell.app import app
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.subcommands import servers
 from paimon_sql.shell.subcommands.servers import thrift_server, with_metrics
+from tests.command import COMMAND
+from tests.web import Handler, free_port, listening
 
-COMMAND = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()", "thriftserver"]
+SERVER = [*COMMAND, "thriftserver"]
 ARGUMENTS = [
     "--port",
     "0",
@@ -46,7 +44,7 @@ ARGUMENTS = [
 
 
 def test_the_server_says_where_it_listens_logs_statements_and_ends_by_a_signal(tmp_path: Path) -> None:
-    with subprocess.Popen([*COMMAND, *ARGUMENTS, "-w", str(tmp_path)], stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([*SERVER, *ARGUMENTS, "-w", str(tmp_path)], stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         said = next(line for line in server.stderr if line.startswith("Listening"))
         found = re.search(r"jdbc:hive2://127\.0\.0\.1:(\d+)/default", said)
@@ -80,7 +78,7 @@ def test_the_server_says_where_it_listens_logs_statements_and_ends_by_a_signal(t
 
 def test_all_lines_of_a_server_are_json_if_asked(tmp_path: Path) -> None:
     arguments = [*ARGUMENTS, "-w", str(tmp_path), "--log-format", "json"]
-    with subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([*SERVER, *arguments], stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         first = json.loads(server.stderr.readline())
         port = re.findall(r"127\.0\.0\.1:(\d+)", first["message"])
@@ -97,23 +95,18 @@ def test_all_lines_of_a_server_are_json_if_asked(tmp_path: Path) -> None:
 def test_spans_of_statements_and_of_what_they_do_are_sent_to_a_collector(tmp_path: Path) -> None:
     spans: list[Span] = []
 
-    class Collector(BaseHTTPRequestHandler):
+    class Collector(Handler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.request_body()
             body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
             request = ExportTraceServiceRequest.FromString(body)
             spans.extend(s for r in request.resource_spans for scope in r.scope_spans for s in scope.spans)
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    collector = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
-    threading.Thread(target=collector.serve_forever, daemon=True).start()
-    endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}"}
-    arguments = [*COMMAND, *ARGUMENTS, "-w", str(tmp_path), "--traces"]
-    try:
+    arguments = [*SERVER, *ARGUMENTS, "-w", str(tmp_path), "--traces"]
+    with listening(Collector) as url:
+        endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": url}
         with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=os.environ | endpoint) as server:
             assert server.stderr is not None
             said = next(line for line in server.stderr if line.startswith("Listening"))
@@ -128,9 +121,6 @@ def test_spans_of_statements_and_of_what_they_do_are_sent_to_a_collector(tmp_pat
                     cursor.execute("SELECT nosuch FROM t")
             server.send_signal(signal.SIGTERM)
             server.stderr.read()
-    finally:
-        collector.shutdown()
-        collector.server_close()
     names = {span.span_id: span.name for span in spans}
     found = [(span.name, names.get(span.parent_span_id)) for span in spans]
     assert ("commit paimon.default.t", "CREATE") in found and ("scan paimon.default.t", "SELECT") in found
@@ -157,10 +147,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_metrics_are_served_while_the_server_runs() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    out, asked = io.StringIO(), list[int]()
+    port, out, asked = free_port(), io.StringIO(), list[int]()
 
     def work() -> None:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

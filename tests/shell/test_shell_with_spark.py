@@ -7,12 +7,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 
 import pytest
 
-COMMAND = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()"]
+from tests.command import COMMAND
+
 SCRIPT = """\
 CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1');
 INSERT INTO t VALUES (1, 'a;b'), (2, NULL), (3, '');

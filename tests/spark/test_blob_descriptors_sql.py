@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import paimon_sql
 from paimon_sql.errors import NotAllowedError
 from paimon_sql.format.rows.blob_reference import BlobDescriptor
 from tests.spark.conftest import Sql
+from tests.web import Handler, listening
 
 EVOLVES = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
 ASKING = "/*+ OPTIONS('blob-as-descriptor' = 'true') */"
@@ -28,22 +27,15 @@ def web() -> Iterator[tuple[str, list[str]]]:
     """A server's address, and the paths that it was asked for."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answer(Handler):
         def do_GET(self) -> None:
             asked.append(self.path)
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b"answer")
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
-        server.shutdown()
-        thread.join()
+    with listening(Answer) as address:
+        yield address, asked
 
 
 @pytest.fixture

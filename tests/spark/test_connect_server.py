@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,10 @@ import paimon_sql
 from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.spark.connect.server import HOST, PORT, TOKEN, ConnectServer
 from paimon_sql.spark.session.bridge import Bridge
+from tests.command import COMMAND
 from tests.environments import environment
 from tests.spark.connect_client import Client, ClientError, client, without_java
+from tests.waiting import wait_until
 
 Run = Callable[[str], Any]
 
@@ -210,9 +211,7 @@ def test_statements_are_logged(ask: Run, caplog: pytest.LogCaptureFixture) -> No
     ask("spark.table('t').collect(), None")
     with pytest.raises(ClientError):
         ask("rows(\"SET spark.x.password = 'open sesame'; SELECT\")")
-    until = time.monotonic() + 20
-    while not any(record.levelname == "WARNING" for record in caplog.records) and time.monotonic() < until:
-        time.sleep(0.1)
+    wait_until(lambda: any(record.levelname == "WARNING" for record in caplog.records), 20)
     logged = [getattr(record, "fields", {}) for record in caplog.records if record.name == "paimon_sql.statements"]
     made = next(fields for fields in logged if str(fields["sql"]).startswith("CREATE TABLE t"))
     assert (made["server"], made["state"], made["sql"]) == ("connect", "finished", "CREATE TABLE t AS SELECT 1 AS a")
@@ -226,9 +225,7 @@ def test_a_session_that_ends_leaves_nothing_behind(ask: Run, server: ConnectServ
     ask(f"other = SparkSession.builder.remote({server.url!r}).create()\nother.sql('SHOW TABLES').collect()")
     assert len(sessions) == before + 1
     ask("other.stop()")
-    until = time.monotonic() + 20
-    while len(sessions) > before and time.monotonic() < until:
-        time.sleep(0.1)
+    wait_until(lambda: len(sessions) <= before, 20)
     assert len(sessions) == before
 
 
@@ -277,7 +274,7 @@ def test_what_cannot_be_connected_is_one_error(ours: Client, call: str, kind: st
 
 
 def test_the_shell_runs_on_a_server_without_java(server: ConnectServer) -> None:
-    command = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()", "--remote", server.url]
+    command = [*COMMAND, "--remote", server.url]
     statements = (
         "CREATE TABLE shelled (a INT, v STRING); INSERT INTO shelled VALUES (1, 'å'), (2, NULL);"
         " SELECT * FROM shelled ORDER BY a; SELECT count(*) AS n FROM shelled$snapshots; SELECT missing FROM shelled"

@@ -34,8 +34,7 @@ from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.statement_log import LOG
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
 from paimon_sql.storage.execution.task_executor import running
-
-pytestmark = pytest.mark.smoke
+from tests.waiting import wait_until
 
 FINISHED = 2
 """The state of a statement of Hive's protocol from which on it has ended."""
@@ -139,6 +138,7 @@ def test_a_connection_has_the_catalogs_and_our_dialect(connection: Any) -> None:
     assert query(connection, "SELECT tag_name FROM orders$tags") == [("first",)]
 
 
+@pytest.mark.smoke
 def test_connections_write_and_read_each_others_tables_but_not_their_settings(
     cursor: hive.Cursor, server: ThriftServer
 ) -> None:
@@ -168,6 +168,7 @@ def test_databases_are_listed_by_catalog_and_pattern(metadata: Ask) -> None:
     assert metadata("getSchemas", "nosuch", None) == []
 
 
+@pytest.mark.smoke
 def test_tables_are_listed_by_pattern(metadata: Ask) -> None:
     listed = metadata("getTables", None, "default", "ord%", None)
     assert [row[:5] for row in listed] == [("paimon", "default", "orders", "TABLE", "what was sold")]
@@ -176,6 +177,7 @@ def test_tables_are_listed_by_pattern(metadata: Ask) -> None:
     assert metadata("getTables", None, "default", "orders", ["VIEW"]) == []
 
 
+@pytest.mark.smoke
 @pytest.mark.skipif(not HAS_VIEWS, reason="Spark asks catalogs for views since 4.2")
 def test_views_are_listed_with_their_columns(metadata: Ask) -> None:
     (listed,) = metadata("getTables", None, "default", "buy%", ["TABLE", "VIEW", "SYSTEM VIEW"])
@@ -233,6 +235,7 @@ def test_system_tables_are_listed_by_name_or_type_only(metadata: Ask) -> None:
     assert metadata("getTableTypes") == [("SYSTEM TABLE",), ("TABLE",), ("VIEW",)]
 
 
+@pytest.mark.smoke
 def test_columns_are_described(metadata: Ask) -> None:
     described = metadata("getColumns", None, "default", "orders", "%")
     # name, code of the type, its name, size, digits; whether nullable, comment, default, position
@@ -317,6 +320,7 @@ def test_hundreds_of_tables_are_listed_at_once(session: SparkSession, connection
         catalog.drop_database("many", True)
 
 
+@pytest.mark.smoke
 def test_a_failing_statement_is_one_message_and_leaves_the_others_alone(
     connection: Any, cursor: hive.Cursor, server: ThriftServer
 ) -> None:
@@ -335,6 +339,7 @@ def test_a_failing_statement_is_one_message_and_leaves_the_others_alone(
 WRONG = "SELECT nosuch FROM orders"
 
 
+@pytest.mark.smoke
 def test_an_error_has_no_stack_trace_for_any_client(connection: Any, cursor: hive.Cursor) -> None:
     # JDBC runs statements in the background and asks for their state, PyHive waits for them.
     with pytest.raises(Py4JJavaError) as raised:
@@ -478,14 +483,7 @@ def test_a_cancelled_call_ends_between_two_tasks_on_the_driver(
     assert len(done) < 10_000 and query(connection, "SELECT count(*) FROM orders") == [(1,)]
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait for what must become true."""
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
+@pytest.mark.smoke
 def test_connections_that_are_closed_leave_nothing_behind(server: ThriftServer, bridge: Bridge) -> None:
     def connect_once() -> None:
         with jdbc(bridge.jvm, server.url) as connection:
@@ -512,6 +510,7 @@ def test_connections_that_are_closed_leave_nothing_behind(server: ThriftServer, 
     wait_until(lambda: proxies() <= before + 12)
 
 
+@pytest.mark.smoke
 def test_a_bi_tool_explores(cursor: hive.Cursor) -> None:
     assert [row[0] for row in run(cursor, "SHOW SCHEMAS")] == ["default", "other"]
     assert [row[1] for row in run(cursor, "SHOW TABLES IN `other`")] == ["log"]

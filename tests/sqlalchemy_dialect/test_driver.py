@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.spark.thrift.server import ThriftServer
 from tests.sqlalchemy_dialect.conftest import Connect
+from tests.waiting import wait_until
 
 
 def failure(engine: sa.Engine, text: str) -> sa.exc.DBAPIError:
@@ -124,15 +124,6 @@ def test_an_interrupt_cancels_the_statement_on_the_server(connect: Connect, sess
     wait_until(lambda: not tracker.getActiveJobsIds())
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar() == 1
-
-
-def wait_until(condition: object, seconds: float = 60) -> None:
-    """Wait for what must become true."""
-    assert callable(condition)
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_statements_run_in_threads_at_once(connect: Connect) -> None:

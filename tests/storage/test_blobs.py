@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +31,7 @@ from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import again, insert, live, make_table, overwrite, rows, written
 from tests.storage.test_data_evolution import changed, compact, delete, materialize, read, update
+from tests.web import Handler, listening
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -225,19 +224,14 @@ def test_what_a_descriptor_names_and_cannot_be_had_is_an_error_or_null(
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Digits(Handler):
         def do_GET(self) -> None:
             self.send_response(200 if self.path == "/x" else 404)
             self.end_headers()
             self.wfile.write(b"0123456789")
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as found:
-        threading.Thread(target=found.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{found.server_port}"
-        found.shutdown()
+    with listening(Digits) as address:
+        yield address
 
 
 def test_blobs_are_copied_from_the_web(tmp_path: Path, server: str) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,12 +24,13 @@ from paimon_sql.storage.maintenance.partitions import mark_done as report_module
 from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import insert, make_table
+from tests.web import Handler, listening
 
 ACTION = "partition.mark-done-action"
 URL = f"{ACTION}.http.url"
 
 
-class Server(BaseHTTPRequestHandler):
+class Server(Handler):
     asked: ClassVar[list[str]] = []
     sent: ClassVar[list[bytes]] = []
     status: ClassVar[int] = 200
@@ -41,7 +40,7 @@ class Server(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.asked.append(self.path)
-        self.sent.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        self.sent.append(self.request_body())
         self.send_response(self.status)
         for key, value in self.headers_too.items():
             self.send_header(key, value)
@@ -54,20 +53,13 @@ class Server(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.do_POST()
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a server."""
     Server.asked.clear()
-    with HTTPServer(("127.0.0.1", 0), Server) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/hook"
-        server.shutdown()
-        thread.join()
+    with listening(Server) as address:
+        yield f"{address}/hook"
 
 
 def reporting(path: Path, url: str, *listed: str, **options: str) -> Table:

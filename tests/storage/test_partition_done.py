@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +16,7 @@ from paimon_sql.storage.file_io.external.locations import ExternalAccess
 from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import insert, make_table
+from tests.web import Handler, listening
 
 ACTION = "partition.mark-done-action"
 URL = "partition.mark-done-action.http.url"
@@ -82,30 +81,22 @@ def test_what_cannot_be_done_is_refused_before_anything_is(
     assert said in f"{caught.value}"
 
 
-class Server(BaseHTTPRequestHandler):
+class Server(Handler):
     answer: ClassVar[tuple[int, bytes]] = (200, b"")
     got: ClassVar[list[Any]] = []
 
     def do_POST(self) -> None:
-        self.got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.got.append(json.loads(self.request_body()))
         self.send_response(self.answer[0])
         self.end_headers()
         self.wfile.write(self.answer[1])
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Server)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
     Server.got.clear()
-    yield f"http://127.0.0.1:{server.server_port}/done"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening(Server) as address:
+        yield f"{address}/done"
 
 
 def test_a_server_is_told_and_must_confirm(tmp_path: Path, url: str) -> None:
