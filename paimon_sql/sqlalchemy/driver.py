@@ -66,6 +66,7 @@ Binary = bytes
 Row: TypeAlias = tuple[object, ...]
 Parameters: TypeAlias = Mapping[str, object] | Sequence[object]
 _ROWS_PER_FETCH = 10_000
+_GUID_BYTES = 16
 _UNFINISHED = (
     ttypes.TOperationState.INITIALIZED_STATE,
     ttypes.TOperationState.PENDING_STATE,
@@ -187,13 +188,48 @@ class Cursor(hive.Cursor):
         Raises:
             Error: the statement failed; the class is that of the server's SQLSTATE.
         """
+        self.start(operation, parameters)
+        self.wait()
+
+    def start(self, operation: str, parameters: Parameters | None = None) -> None:
+        """Begin to run a statement; arguments are those of `execute`. `wait` must follow before its rows are read.
+
+        Raises:
+            Error: the server does not take it.
+        """
         text = operation if parameters is None else _filled_in(operation, parameters)
         self._begin("ExecuteStatement", ttypes.TExecuteStatementReq(self._session, text, runAsync=True))
+
+    def wait(self) -> None:
+        """Wait for the end of the statement.
+
+        Raises:
+            Error: it failed or was cancelled; the class is that of the server's SQLSTATE.
+        """
         request = ttypes.TGetOperationStatusReq(self._operationHandle)
         while (answer := self._ask("GetOperationStatus", request)).operationState in _UNFINISHED:
             time.sleep(_PAUSE)
+        if answer.operationState == ttypes.TOperationState.CANCELED_STATE:
+            raise OperationalError("The statement was cancelled.")
         if answer.operationState != ttypes.TOperationState.FINISHED_STATE:
             raise _error(answer.errorMessage, answer.sqlState)
+
+    @property
+    def statement_id(self) -> str:
+        """The id by which `cancel_statement` of any connection to the server cancels the statement."""
+        identifier = self._operationHandle.operationId
+        return str((identifier.guid + identifier.secret).hex())
+
+    def cancel_statement(self, statement_id: str) -> None:
+        """Cancel a statement that another cursor runs.
+
+        Raises:
+            Error: the server does not know it, or not any more.
+        """
+        data = bytes.fromhex(statement_id)
+        identifier = ttypes.THandleIdentifier(data[:_GUID_BYTES], data[_GUID_BYTES:])
+        handle = ttypes.TOperationHandle(identifier, ttypes.TOperationType.EXECUTE_STATEMENT, hasResultSet=False)
+        self._ask("CancelOperation", ttypes.TCancelOperationReq(handle))
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Parameters]) -> None:
         """Run a statement once for each set of parameters."""

@@ -12,11 +12,15 @@ from sqlalchemy.engine import URL
 from sqlalchemy.types import Date, DateTime
 from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
+from superset import db
+from superset.constants import QUERY_CANCEL_KEY
 from superset.db_engine_specs.base import BaseEngineSpec
 from superset.db_engine_specs.spark import time_grain_expressions
+from superset.models.sql_lab import Query
 from superset.sql.parse import SQLGLOT_DIALECTS
 
 from paimon_sql.sqlalchemy.dialect import PaimonDialect
+from paimon_sql.sqlalchemy.driver import Cursor, Error
 from paimon_sql.sqlalchemy.literals import literal
 
 _OPTIONS = re.compile(r"\s*OPTIONS\s*\(\s*'[^']*'\s*=")
@@ -62,6 +66,23 @@ class PaimonEngineSpec(BaseEngineSpec):
     def get_schema_from_engine_params(cls, sqlalchemy_uri: URL, connect_args: dict[str, object]) -> str | None:
         """The database of such a connection, for which permissions are checked."""
         return str(sqlalchemy_uri.database) if sqlalchemy_uri.database else None
+
+    @classmethod
+    def execute_with_cursor(cls, cursor: Cursor, sql: str, query: Query) -> None:
+        """Run a statement of SQL Lab, which another worker may stop meanwhile."""
+        cursor.start(sql)
+        query.set_extra_json_key(QUERY_CANCEL_KEY, cursor.statement_id)
+        db.session.commit()
+        cursor.wait()
+
+    @classmethod
+    def cancel_query(cls, cursor: Cursor, query: Query, cancel_query_id: str) -> bool:
+        """Stop a statement by a connection of its own; whether it was still running."""
+        try:
+            cursor.cancel_statement(cancel_query_id)
+        except Error:
+            return False
+        return True
 
     @classmethod
     def convert_dttm(cls, target_type: str, dttm: datetime, db_extra: dict[str, object] | None = None) -> str | None:

@@ -1,6 +1,7 @@
 """Superset itself, in an environment of its own: requests to its REST API come by standard input, a line of JSON each.
 
-Its web server is left out: requests go to the application, as those of a browser do.
+Its web server is left out: requests go to the application, as those of a browser do. Each has a thread of its own, and
+is answered by a line with its number.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +46,25 @@ def make_application(folder: Path) -> Any:
 
 
 def main() -> None:
-    """Answer requests, each by its status and its body."""
+    """Answer requests, each by its number, its status and its body."""
     answers, sys.stdout = sys.stdout, sys.stderr  # Superset prints
-    client = make_application(Path.cwd()).test_client()
-    token = client.post("/api/v1/security/login", json=ADMIN).get_json()["access_token"]
-    for line in sys.stdin:
+    application = make_application(Path.cwd())
+    token = application.test_client().post("/api/v1/security/login", json=ADMIN).get_json()["access_token"]
+
+    def answer(number: int, line: str) -> None:
         request = json.loads(line)
-        call = getattr(client, request["method"])
-        found = call(f"/api/v1/{request['path']}", json=request["body"], headers={"Authorization": f"Bearer {token}"})
-        print(json.dumps([found.status_code, found.get_json()]), file=answers, flush=True)
+        path, method = f"/api/v1/{request['path']}", getattr(application.test_client(), request["method"])
+        try:
+            found = method(path, json=request["body"], headers={"Authorization": f"Bearer {token}"})
+        except Exception:
+            traceback.print_exc()
+            os._exit(1)  # who waits for the answer sees the end
+        answers.write(json.dumps([number, found.status_code, found.get_json()]) + "\n")
+        answers.flush()
+
+    with ThreadPoolExecutor() as threads:
+        for number, line in enumerate(sys.stdin):
+            threads.submit(answer, number, line)
 
 
 if __name__ == "__main__":

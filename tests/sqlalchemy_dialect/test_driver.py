@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import cast
 
 import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.thrift.server import ThriftServer
+from paimon_sql.sqlalchemy.driver import Connection, OperationalError
 from tests.sqlalchemy_dialect.conftest import Connect
 from tests.waiting import wait_until
+
+ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id < 0"
 
 
 def failure(engine: sa.Engine, text: str) -> sa.exc.DBAPIError:
@@ -107,7 +111,6 @@ def test_a_lost_connection_is_replaced(connect: Connect) -> None:
 
 
 def test_an_interrupt_cancels_the_statement_on_the_server(connect: Connect, session: SparkSession) -> None:
-    endless = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id < 0"
     tracker = session.sparkContext.statusTracker()
     engine = connect("/default")
 
@@ -119,11 +122,29 @@ def test_an_interrupt_cancels_the_statement_on_the_server(connect: Connect, sess
     with engine.connect() as connection:
         thread.start()
         with pytest.raises(KeyboardInterrupt):
-            connection.exec_driver_sql(endless)
+            connection.exec_driver_sql(ENDLESS)
     thread.join()
     wait_until(lambda: not tracker.getActiveJobsIds())
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+
+
+def test_a_statement_is_cancelled_by_another_connection(connect: Connect, session: SparkSession) -> None:
+    tracker = session.sparkContext.statusTracker()
+    running, other = (cast(Connection, connect("/default").raw_connection().dbapi_connection) for _ in range(2))
+    cursor = running.cursor()
+    cursor.start(ENDLESS)
+    wait_until(lambda: bool(tracker.getActiveJobsIds()))
+    other.cursor().cancel_statement(cursor.statement_id)
+    with pytest.raises(OperationalError, match="The statement was cancelled"):
+        cursor.wait()
+    wait_until(lambda: not tracker.getActiveJobsIds())
+    cursor.execute("SELECT 1")
+    ended = cursor.statement_id
+    assert cursor.fetchall() == [(1,)]
+    cursor.close()
+    with pytest.raises(OperationalError, match="OperationHandle"):
+        other.cursor().cancel_statement(ended)
 
 
 def test_statements_run_in_threads_at_once(connect: Connect) -> None:

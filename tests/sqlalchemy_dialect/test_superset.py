@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.thrift.server import ThriftServer
 from tests.environments import environment
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 13), reason="Superset 6.1 is for Python up to 3.12")
 
@@ -44,16 +45,30 @@ class Superset:
                 env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
                 text=True,
             )
+        self._sent = 0
+        self._answers: dict[int, tuple[int, Any]] = {}
+
+    def send(self, method: str, path: str, body: object = None) -> int:
+        """Send a request; return its number."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"method": method, "path": path, "body": body}) + "\n")
+        self._process.stdin.flush()
+        self._sent += 1
+        return self._sent - 1
+
+    def answer(self, number: int) -> tuple[int, Any]:
+        """The status and the body of the answer to a request."""
+        assert self._process.stdout is not None
+        while number not in self._answers:
+            line = self._process.stdout.readline()
+            assert line, self._said.read_text()[-5000:]
+            answered, status, found = json.loads(line)
+            self._answers[answered] = status, found
+        return self._answers.pop(number)
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """The status and the body of an answer."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"method": method, "path": path, "body": body}) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        assert answer, self._said.read_text()[-5000:]
-        status, found = json.loads(answer)
-        return status, found
+        return self.answer(self.send(method, path, body))
 
     def get(self, path: str) -> Any:
         """The answer to a question, which must succeed."""
@@ -68,7 +83,8 @@ class Superset:
         return found
 
     def close(self) -> None:
-        """End it."""
+        """End it, whatever it still does."""
+        self._process.kill()
         self._process.communicate()
 
 
@@ -179,6 +195,20 @@ def test_an_error_is_one_message(superset: Superset, lake: int) -> None:
     assert error["message"].startswith("paimon error: [UNRESOLVED_COLUMN.WITH_SUGGESTION]")
     assert error["extra"]["engine_name"] == "Apache Paimon"
     assert "\tat " not in error["message"]
+
+
+def test_a_statement_is_stopped_on_the_server(superset: Superset, lake: int, session: SparkSession) -> None:
+    endless = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id < 0"
+    tracker = session.sparkContext.statusTracker()
+    body = {"database_id": lake, "sql": endless, "schema": "default", "client_id": "endless"}
+    running = superset.send("post", "sqllab/execute/", body)
+    wait_until(lambda: bool(tracker.getActiveJobsIds()))
+    # Superset refuses until it has written down by what the statement is stopped.
+    wait_until(lambda: superset.ask("post", "query/stop", {"client_id": "endless"}) == (200, {"result": "OK"}), 20)
+    wait_until(lambda: not tracker.getActiveJobsIds())
+    _, found = superset.answer(running)
+    # Superset looks whether it has been stopped when the error comes, and may note that only then.
+    assert found.get("status") == "stopped" or "The statement was cancelled." in found["errors"][0]["message"]
 
 
 def test_a_chart_groups_and_filters(superset: Superset, sales: int) -> None:
