@@ -7,7 +7,9 @@ calls us in other threads than that which runs a statement; `SparkSpans` takes t
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
@@ -20,6 +22,8 @@ import paimon_sql
 from paimon_sql.storage.execution.metrics import COMMIT, DURATIONS, FAILED_COMMIT, MetricKey, process_metrics
 
 _NANOS_OF_A_MILLI = 1_000_000
+_REMEMBERED = 1000
+"""Of so many ended statements nothing begins a span again."""
 
 
 def instrument(
@@ -104,15 +108,21 @@ class StatementSpans:
 
     def __init__(self, provider: trace.TracerProvider) -> None:
         self._tracer = _tracer(provider)
+        self._lock = threading.Lock()
         self._running: dict[str, trace.Span] = {}
+        self._ended: deque[str] = deque(maxlen=_REMEMBERED)
 
     def started(self, statement_id: str) -> None:
-        """A statement begins."""
-        self._running[statement_id] = self._tracer.start_span("statement", kind=trace.SpanKind.SERVER)
+        """A statement begins; servers may say so more than once, and late."""
+        with self._lock:
+            if statement_id not in self._running and statement_id not in self._ended:
+                self._running[statement_id] = self._tracer.start_span("statement", kind=trace.SpanKind.SERVER)
 
     def ended(self, statement_id: str, fields: Mapping[str, str | int | None]) -> None:
         """A statement has ended; the fields are those of its log."""
-        span = self._running.pop(statement_id, None)
+        with self._lock:
+            self._ended.append(statement_id)
+            span = self._running.pop(statement_id, None)
         if span is None:
             return
         sql = str(fields["sql"])

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import paimon_sql
-from paimon_sql.observability.opentelemetry import instrument
+from paimon_sql.observability.opentelemetry import StatementSpans, instrument
 
 
 @pytest.fixture
@@ -49,6 +49,24 @@ def test_commits_scans_and_compactions_are_spans(
     assert first.start_time is not None and first.end_time is not None and first.start_time <= first.end_time
     duration = float(str(first.attributes["paimon.commit.commitDuration"]))
     assert first.end_time - first.start_time == duration * 1_000_000
+
+
+def test_a_statement_is_one_span_whoever_tells_of_it_first() -> None:
+    provider, exporter = TracerProvider(), InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    spans = StatementSpans(provider)
+    fields = {"sql": "SELECT 1", "state": "finished"}
+    for _ in range(2):
+        spans.started("s1")
+    context = spans.context("s1")
+    assert context is not None and spans.context("other") is None and spans.context(None) is None
+    spans.ended("s1", fields)
+    spans.started("s1")
+    spans.ended("s1", fields)
+    assert spans.context("s1") is None
+    (span,) = exporter.get_finished_spans()
+    assert span.name == "SELECT"
+    provider.shutdown()
 
 
 def test_nothing_is_traced_once_it_has_ended(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -14,14 +15,19 @@ from typer.testing import CliRunner
 from paimon_sql.shell.app import app
 from paimon_sql.shell.subcommands.servers import connect_server
 from tests.command import COMMAND
+from tests.span_collector import collecting
 from tests.spark.connect_client import ClientError, client, without_java
 
 SERVER = [*COMMAND, "connect-server"]
 ARGUMENTS = ["--port", "0", "--master", "local[2]", "-c", "spark.ui.enabled=false", "--token", "open sesame"]
 
 
-def test_the_server_says_where_it_listens_and_ends_by_a_signal(tmp_path: Path) -> None:
-    with subprocess.Popen([*SERVER, *ARGUMENTS, "-w", str(tmp_path)], stderr=subprocess.PIPE, text=True) as server:
+def test_the_server_says_where_it_listens_sends_spans_and_ends_by_a_signal(tmp_path: Path) -> None:
+    command = [*SERVER, *ARGUMENTS, "-w", str(tmp_path), "--traces"]
+    with (
+        collecting() as collector,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | collector.environment) as server,
+    ):
         assert server.stderr is not None
         said = next(line for line in server.stderr if line.startswith("Listening"))
         found = re.search(r"sc://localhost:\d+", said)
@@ -46,6 +52,9 @@ def test_the_server_says_where_it_listens_and_ends_by_a_signal(tmp_path: Path) -
     assert all("logger=paimon_sql.commits" in line or "logger=paimon_sql.statements" in line for line in lines)
     assert "CREATE TABLE t AS SELECT 1 AS x" in rest and "sesame" not in rest
     assert (tmp_path / "default.db" / "t").is_dir()
+    edges = collector.edges()
+    assert {("CREATE", None), ("SELECT", None)} <= edges
+    assert {("commit paimon.default.t", "CREATE"), ("scan paimon.default.t", "SELECT")} <= edges
 
 
 def test_settings_win_over_the_address() -> None:

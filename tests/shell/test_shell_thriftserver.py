@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
@@ -15,8 +14,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from pyhive import hive
 from pyhive.exc import OperationalError
 from rich.console import Console
@@ -28,7 +25,8 @@ from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.subcommands import servers
 from paimon_sql.shell.subcommands.servers import thrift_server, with_metrics
 from tests.command import COMMAND
-from tests.web import Handler, free_port, listening
+from tests.span_collector import collecting
+from tests.web import free_port
 
 SERVER = [*COMMAND, "thriftserver"]
 ARGUMENTS = [
@@ -93,21 +91,10 @@ def test_all_lines_of_a_server_are_json_if_asked(tmp_path: Path) -> None:
 
 
 def test_spans_of_statements_and_of_what_they_do_are_sent_to_a_collector(tmp_path: Path) -> None:
-    spans: list[Span] = []
-
-    class Collector(Handler):
-        def do_POST(self) -> None:
-            body = self.request_body()
-            body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
-            request = ExportTraceServiceRequest.FromString(body)
-            spans.extend(s for r in request.resource_spans for scope in r.scope_spans for s in scope.spans)
-            self.send_response(200)
-            self.end_headers()
-
     arguments = [*SERVER, *ARGUMENTS, "-w", str(tmp_path), "--traces"]
-    with listening(Collector) as url:
-        endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": url}
-        with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=os.environ | endpoint) as server:
+    with collecting() as collector:
+        environment = os.environ | collector.environment
+        with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=environment) as server:
             assert server.stderr is not None
             said = next(line for line in server.stderr if line.startswith("Listening"))
             port = re.findall(r"127\.0\.0\.1:(\d+)", said)[0]
@@ -121,11 +108,10 @@ def test_spans_of_statements_and_of_what_they_do_are_sent_to_a_collector(tmp_pat
                     cursor.execute("SELECT nosuch FROM t")
             server.send_signal(signal.SIGTERM)
             server.stderr.read()
-    names = {span.span_id: span.name for span in spans}
-    found = [(span.name, names.get(span.parent_span_id)) for span in spans]
+    found = collector.edges()
     assert ("commit paimon.default.t", "CREATE") in found and ("scan paimon.default.t", "SELECT") in found
     assert ("CREATE", None) in found
-    assert [span.status.code for span in spans if span.name == "SELECT"] == [0, 2]
+    assert [span.status.code for span in collector.spans if span.name == "SELECT"] == [0, 2]
 
 
 def test_the_address_is_told_as_the_transport_needs_it() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pyspark import SparkContext
 
@@ -11,8 +13,13 @@ from paimon_sql.discovery import is_installed
 from paimon_sql.errors import SetupError
 from paimon_sql.spark.statement_log import statement_listeners
 
-_STATEMENT_ID = "spark.jobGroup.id"
-"""The local property of Spark with the id of the statement that a thread runs."""
+if TYPE_CHECKING:  # it needs an optional library
+    from paimon_sql.observability.opentelemetry import StatementSpans
+
+_JOB_GROUP, _JOB_TAGS = "spark.jobGroup.id", "spark.job.tags"
+"""Local properties of Spark for what a thread runs: the id of a Thrift server's statement, and tags."""
+_OPERATION = re.compile(r"SparkConnect_OperationTag_[^,]*_Operation_([^,]+)")
+"""The tag of a Spark Connect server's statement, with its id."""
 
 
 def check_exporter() -> None:
@@ -41,10 +48,22 @@ def sent_traces(spark: SparkContext) -> Iterator[None]:
     spans = StatementSpans(provider)
     statement_listeners().append(spans)
     # The JVM calls Python in the thread that runs the statement.
-    end = instrument(provider, lambda: spans.context(spark.getLocalProperty(_STATEMENT_ID)))
+    end = instrument(provider, lambda: spans.context(_statement(spark, spans)))
     try:
         yield
     finally:
         end()
         statement_listeners().remove(spans)
         provider.shutdown()
+
+
+def _statement(spark: SparkContext, spans: StatementSpans) -> str | None:
+    """The id of the statement that the thread runs."""
+    if group := spark.getLocalProperty(_JOB_GROUP):
+        return str(group)
+    operation = _OPERATION.search(spark.getLocalProperty(_JOB_TAGS) or "")
+    if operation is None:
+        return None
+    # Spark Connect tells of a statement in another thread, which may come later.
+    spans.started(operation[1])
+    return operation[1]
