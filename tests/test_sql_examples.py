@@ -10,13 +10,13 @@ from paimon_sql.shell.pieces import split
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, HAS_VIEWS
 from tests.conformance.session import make
 
-pytestmark = pytest.mark.smoke
-
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "sql_examples").glob("*.sql"))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "example", [pytest.param(p, id=p.stem, marks=[pytest.mark.smoke] * (i % 3 == 0)) for i, p in enumerate(EXAMPLES)]
+)
 def test_an_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if example.stem == "views_and_functions" and not HAS_VIEWS:
         pytest.skip("Spark asks catalogs for views since 4.2")

@@ -20,4 +20,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(warehouse: Path) -> Iterator[SparkSession]:
     """The session that the runners drive."""
-    yield make(str(warehouse))
+    session = make(str(warehouse))
+    # A plan that adapts, and more tasks than one, are thrice the jobs for the same answers.
+    for key, value in {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}.items():
+        session.conf.set(key, value)
+    yield session

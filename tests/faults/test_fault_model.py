@@ -22,7 +22,7 @@ from tests.faults.world import Result, plan_round, play
 APPEND = tuple(name for name, kind in KINDS.items() if not kind.keys)
 MERGED = ("partial update", "aggregation", "aggregation changelog", "first row")
 KEYED = tuple(name for name, kind in KINDS.items() if kind.keys and name not in MERGED)
-ROUNDS = 30
+ROUNDS = 18
 CAUGHT_SEEDS = range(500, 600)
 
 

@@ -8,13 +8,14 @@ The file formats take turns, so that each meets each engine, kind of buckets and
 from __future__ import annotations
 
 import json
-import os
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.selection import in_turns
 
 from .java import JavaPaimon
 
@@ -32,14 +33,13 @@ FORMATS = ("parquet", "orc", "avro")
 def kinds() -> list[tuple[str, str, str, bool, str]]:
     """The combinations that there can be."""
     found: list[tuple[str, str, str, bool, str]] = []
-    every = os.environ.get("PAIMON_TEST_KINDS") == "all"
     for engine, buckets, producer, vectors in product(ENGINES, BUCKETS, PRODUCERS, (False, True)):
         # A first row is never deleted, and its changes are known when it comes.
         if engine == "first-row" and (vectors or producer in ("input", "full-compaction")):
             continue
         if vectors and producer == "full-compaction":
             continue  # Paimon refuses it
-        formats = FORMATS if every else (FORMATS[len(found) % len(FORMATS)],)
+        formats = in_turns(FORMATS, len(found))
         found += [(engine, buckets, producer, vectors, file_format) for file_format in formats]
     return found
 

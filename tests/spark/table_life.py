@@ -161,7 +161,8 @@ def main(master: str, folder: str) -> None:
         **EXECUTORS,
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": f"{folder}/spark-warehouse",
     }
     spark = paimon_sql.connect(f"{folder}/warehouse", **settings)

@@ -18,7 +18,7 @@ import pytest
 from tests.spark.table_model import Condition, TableModel, Value
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
-OPERATIONS = int(os.environ.get("PAIMON_SQL_OPERATIONS", "15"))
+OPERATIONS = int(os.environ.get("PAIMON_SQL_OPERATIONS", "10"))
 SEED = int(os.environ.get("PAIMON_SQL_SEED", "0"))
 
 _PARTIAL = "'bucket' = '2', 'merge-engine' = 'partial-update'"

@@ -236,7 +236,6 @@ def partitioned(sql: Sql, name: str, kind: str = "append", low: int = 0, count: 
         sql(f"INSERT INTO {name} SELECT id % 30, id, NULL FROM range(10)")
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("kind", ["append", "marking", "workers"])
 def test_partition_columns_are_part_of_the_key_where_they_are_joined_by(
     spark: SparkSession, sql: Sql, kind: str

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.selection import in_turns
+
 Sql = Callable[[str], list[tuple[Any, ...]]]
 
 _STREAM = """
@@ -51,8 +53,10 @@ _STREAM = """
 """
 
 
-@pytest.mark.parametrize("expires", [False, True])
-@pytest.mark.parametrize("stands", ["before", "behind"])
+@pytest.mark.parametrize(
+    ("stands", "expires"),
+    [(stands, e) for i, stands in enumerate(("before", "behind")) for e in in_turns((True, False), i)],
+)
 def test_a_stream_that_two_processes_run_delivers_each_row_once(
     sql: Sql, spark: SparkSession, tmp_path: Path, stands: str, expires: bool
 ) -> None:
