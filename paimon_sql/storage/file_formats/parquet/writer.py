@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -37,6 +38,9 @@ _PAGE_SIZE = 2**20
 _SMALL_CHUNK_ROWS = 4096
 _SAMPLE_ROWS = 10_000
 _MAX_DISTINCT_RATIO = 0.5
+_FEW = pa.array(np.r_[:500, 500:_SAMPLE_ROWS:19])
+"""Places in a sample: values that repeat side by side are seen, and values that come back from time to time."""
+_UNIQUE_RATIO = 0.95
 _DICTIONARY = PARQUET_ENABLE_DICTIONARY.key
 
 
@@ -160,5 +164,11 @@ class ParquetWriter(StreamWriter):
 
 def _repeats(column: pa.ChunkedArray) -> bool:
     """Whether a dictionary pays off: many of the first values repeat."""
+    if len(column) == _SAMPLE_ROWS and _distinct_ratio(column.take(_FEW)) >= _UNIQUE_RATIO:
+        return False
+    return _distinct_ratio(column) <= _MAX_DISTINCT_RATIO
+
+
+def _distinct_ratio(column: pa.ChunkedArray) -> float:
     known = len(column) - column.null_count
-    return bool(pc.count_distinct(column).as_py() <= known * _MAX_DISTINCT_RATIO)
+    return float(pc.count_distinct(column).as_py() / known) if known else 0.0
