@@ -1,7 +1,7 @@
 """Tables driven through random statements, each compared with a plain model of the table.
 
-A run of the tests makes a few hundred; the variable PAIMON_SQL_OPERATIONS says how many each kind of table goes
-through, PAIMON_SQL_SEED with which beginning.
+A run of the tests makes a few hundred; the variable PAIMON_TEST_OPERATIONS says how many each kind of table goes
+through, PAIMON_TEST_SEED with which beginning.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pytest
 from tests.spark.table_model import Condition, TableModel, Value
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
-OPERATIONS = int(os.environ.get("PAIMON_SQL_OPERATIONS", "10"))
-SEED = int(os.environ.get("PAIMON_SQL_SEED", "0"))
+OPERATIONS = int(os.environ.get("PAIMON_TEST_OPERATIONS", "10"))
+SEED = int(os.environ.get("PAIMON_TEST_SEED", "0"))
 
 _PARTIAL = "'bucket' = '2', 'merge-engine' = 'partial-update'"
 _SUMS = "'bucket' = '2', 'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'sum'"
