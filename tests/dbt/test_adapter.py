@@ -39,8 +39,8 @@ DBT_WITH_SPARK = f"import sys; sys.path.append({sysconfig.get_path('purelib')!r}
 
 SELECTED = {
     "contracts": "TestTableColumns or TestDefinition or TestIncrementalRollback",
-    "basic": "AdapterMethods or TestIncremental or SnapshotCheckCols or BasicSeeds or ChangeRelationType or AsGeneric",
-    "incremental": "TestPredicates or MergeExclude or OnSchemaChange or Microbatch or MultiUniqueKey",
+    "basic": "AdapterMethods or TestIncremental or SnapshotCheckCols or BasicSeeds",
+    "incremental": "PredicatesMerge or OnSchemaChange or Microbatch or MultiUniqueKey",
 }
 """What runs of the longest suites otherwise."""
 

@@ -22,8 +22,8 @@ from tests.faults.world import Result, plan_round, play
 APPEND = tuple(name for name, kind in KINDS.items() if not kind.keys)
 MERGED = ("partial update", "aggregation", "aggregation changelog", "first row")
 KEYED = tuple(name for name, kind in KINDS.items() if kind.keys and name not in MERGED)
-ROUNDS = 18
-CAUGHT_SEEDS = range(500, 600)
+ROUNDS = 30
+CAUGHT_SEEDS = range(515, 600)
 
 
 @pytest.mark.parametrize(

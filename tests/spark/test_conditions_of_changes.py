@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.execution import distribute, executor
+from tests.selection import EVERY
 from tests.spark.conftest import Sql
 
 CONDITIONS = [
@@ -161,7 +162,7 @@ def fill(sql: Sql, name: str, source: str) -> None:
 
 def test_changes_find_the_rows_that_spark_finds(sql: Sql, source: str, wanted: dict[str, list[int]]) -> None:
     fill(sql, "keyed", source)
-    for condition, ids in wanted.items():
+    for condition, ids in list(wanted.items())[:: 1 if EVERY else 2]:
         assert deleted(sql, "keyed", condition, source) == left_by(ids), condition
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.selection import in_turns
 from tests.spark.bucket_plans import plan_of, plan_of_right_answer, rows_of
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
@@ -22,6 +23,8 @@ KINDS = {
     "workers": ", PRIMARY KEY (id) NOT ENFORCED|'write-only' = 'true', 'merge-engine' = 'partial-update'",
     "orc": ", PRIMARY KEY (id) NOT ENFORCED|'file.format' = 'orc'",
 }
+READERS = ("append", "marking", "workers")
+"""A kind for each way to read: Spark's reader, the same without dead rows, Python workers."""
 _BUCKETING = "spark.sql.sources.v2.bucketing."
 _SHUFFLE = re.compile(r"(?<!Broadcast)(?<!Reused)Exchange ")
 
@@ -93,7 +96,7 @@ def test_a_condition_on_what_exists_elsewhere_is_answered(spark: SparkSession, s
         assert shuffles(spark, query) >= 0
 
 
-@pytest.mark.parametrize("kind", ["append", "marking", "workers"])
+@pytest.mark.parametrize("kind", in_turns(READERS, 0))
 def test_adaptive_plans_need_none_either(spark: SparkSession, sql: Sql, kind: str) -> None:
     filled(sql, "a", kind)
     filled(sql, "b", kind, low=40, high=100)
@@ -236,7 +239,7 @@ def partitioned(sql: Sql, name: str, kind: str = "append", low: int = 0, count: 
         sql(f"INSERT INTO {name} SELECT id % 30, id, NULL FROM range(10)")
 
 
-@pytest.mark.parametrize("kind", ["append", "marking", "workers"])
+@pytest.mark.parametrize("kind", in_turns(READERS, 1))
 def test_partition_columns_are_part_of_the_key_where_they_are_joined_by(
     spark: SparkSession, sql: Sql, kind: str
 ) -> None:
@@ -311,7 +314,7 @@ def test_many_files_of_a_bucket_are_spread_if_spark_may(spark: SparkSession, sql
     assert spark.sql(JOIN).rdd.getNumPartitions() == 2
 
 
-@pytest.mark.parametrize("kind", ["append", "deletion vectors", "marking", "workers"])
+@pytest.mark.parametrize("kind", in_turns(("append", "deletion vectors", "marking", "workers"), 1, 2))
 def test_conditions_of_the_other_side_leave_keys_in_their_place(spark: SparkSession, sql: Sql, kind: str) -> None:
     partitioned(sql, "a", kind, count=8)
     partitioned(sql, "b", kind, low=10, count=8)
@@ -380,7 +383,7 @@ def test_nothing_is_told_where_executors_would_need_the_bucket_function(spark: S
         assert shuffles(spark, "SELECT id, count(*) FROM a GROUP BY id") == 1
 
 
-@pytest.mark.parametrize("kind", ["append", "marking", "workers"])
+@pytest.mark.parametrize("kind", in_turns(READERS, 2))
 def test_caches_and_reused_exchanges_hold_the_same_rows(spark: SparkSession, sql: Sql, kind: str) -> None:
     filled(sql, "a", kind)
     filled(sql, "b", kind, low=30)
