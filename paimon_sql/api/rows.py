@@ -96,8 +96,9 @@ def _of_dictionaries(table: Table, rows: Sequence[Mapping[str, object]]) -> pa.R
 
 
 def _check_names(table: Table, names: Sequence[str]) -> None:
+    known = set(table.schema.names)
     for name in names:
-        if name not in table.schema.names:
+        if name not in known:
             raise no_column(table, name, table.schema.names)
     if len(set(names)) < len(names):
         raise InvalidInputError(f"The rows for {table.name} have a column twice.")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import count
 
 from paimon_sql.errors import REPAIR_REMEDY, InvalidSchemaError
@@ -38,12 +39,15 @@ class TableSchema:
     comment: str | None = None
     time_millis: int = 0
 
-    @property
+    def __getstate__(self) -> dict[str, object]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
     def row_type(self) -> RowType:
         """The table's columns as a row type."""
         return RowType(True, self.fields)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(f.name for f in self.fields)
@@ -54,7 +58,11 @@ class TableSchema:
         Raises:
             KeyError: there is none.
         """
-        return self.row_type.field(name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, DataField]:
+        return {f.name: f for f in self.fields}
 
     def select(self, names: Iterable[str]) -> tuple[DataField, ...]:
         """The columns of these names, in the order of ``names``."""

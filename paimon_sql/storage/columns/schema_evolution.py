@@ -109,7 +109,7 @@ def plan_evolution(
         sources.append(source)
     uses = Counter(source.id for source in sources if source is not None)
     pruned = {
-        source.id: replace(source, type=needed_part(source.type, field.type))
+        source.id: _pruned(source, field.type)
         for source, field in zip(sources, wanted, strict=True)
         if source is not None and uses[source.id] == 1
     }
@@ -119,6 +119,11 @@ def plan_evolution(
         tuple(source and pruned.get(source.id, source) for source in sources),
         time_zone,
     )
+
+
+def _pruned(source: t.DataField, target: t.DataType) -> t.DataField:
+    needed = needed_part(source.type, target)
+    return source if needed is source.type else replace(source, type=needed)
 
 
 def needed_part(source: t.DataType, target: t.DataType) -> t.DataType:

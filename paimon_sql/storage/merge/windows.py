@@ -165,9 +165,9 @@ class _Feed:
 
     def drop(self, count: int) -> None:
         """Drop the first rows."""
-        self.table = self.table.slice(count)
         self.rows -= count
-        self._bytes = self.table.nbytes
+        self.table = self.table.slice(count) if self.rows else None
+        self._bytes = self.table.nbytes if self.rows else 0
 
     def _read(self, is_enough: Callable[[list[pa.RecordBatch]], bool]) -> None:
         found: list[pa.RecordBatch] = []

@@ -33,9 +33,7 @@ def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.Re
 
 
 def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
-    file = pq.ParquetFile(source, pre_buffer=remote, buffer_size=0 if remote else _READ_AHEAD)
-    if any(file.schema.column(i).physical_type == "INT96" for i in range(len(file.schema))):
-        file = pq.ParquetFile(source, pre_buffer=remote, metadata=int96_as_bytes(source))
+    file = _opened(source, remote)
     present = set(file.schema_arrow.names)
     names = [name for name in wanted.columns if name in present]
     schema, first = wanted.schema, 0
@@ -47,12 +45,29 @@ def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterat
         ):
             at = first
             for batch in _group_batches(file, group, count, names, wanted):
-                columns = [_column(batch, field, wanted.path) for field in wanted.wanted]
+                columns = _columns(batch, wanted)
                 yield from wanted.cut(at, batch_of(columns, schema, batch.num_rows))
                 at += batch.num_rows
                 if wanted.row_ranges is not None and not wanted.touches(at, first + count - at):
                     break
         first += count
+
+
+def _opened(source: pa.NativeFile, remote: bool) -> pq.ParquetFile:
+    file = pq.ParquetFile(source, pre_buffer=remote)
+    metadata = file.metadata
+    if any(file.schema.column(i).physical_type == "INT96" for i in range(len(file.schema))):
+        metadata = int96_as_bytes(source)
+    # A buffer for each column pays off where a column is larger.
+    ahead = 0 if remote or _bytes_per_column(metadata) <= _READ_AHEAD else _READ_AHEAD
+    if metadata is file.metadata and not ahead:
+        return file
+    return pq.ParquetFile(source, metadata=metadata, pre_buffer=remote, buffer_size=ahead)
+
+
+def _bytes_per_column(metadata: pq.FileMetaData) -> float:
+    groups = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    return float(max(groups, default=0) / max(1, metadata.num_columns))
 
 
 def _group_batches(
@@ -71,10 +86,14 @@ def _group_batches(
         yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))
 
 
-def _column(batch: pa.RecordBatch, field: t.DataField, path: str) -> pa.Array:
-    at = batch.schema.get_field_index(field.name)
-    column = pa.nulls(batch.num_rows) if at < 0 else reassemble(batch.column(at), field.type)
-    return canonical(column, field, path, from_physical_leaf)
+def _columns(batch: pa.RecordBatch, wanted: FileRead) -> list[pa.Array]:
+    present = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns = []
+    for field in wanted.wanted:
+        column = present.get(field.name)
+        column = pa.nulls(batch.num_rows) if column is None else reassemble(column, field.type)
+        columns.append(canonical(column, field, wanted.path, from_physical_leaf))
+    return columns
 
 
 def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:
@@ -131,6 +150,8 @@ def _leaves_below(fields: Iterable[pa.Field], wanted: Mapping[str, t.DataType], 
 
 
 def _chosen(kind: pa.DataType, wanted: t.DataType, first: int) -> list[int]:
+    if not kind.num_fields:
+        return [first]
     every = list(range(first, first + _count(kind)))
     if isinstance(wanted, t.VariantType) and wanted.paths is not None and pa.types.is_struct(kind):
         return _of_variant(kind, wanted.paths, first)
@@ -182,6 +203,8 @@ def _of_typed(typed: pa.DataType, paths: dict[str | int, list[Path]], first: int
 
 def _count(kind: pa.DataType) -> int:
     """Return the number of leaves of a part of a schema."""
+    if not kind.num_fields:
+        return 1
     if pa.types.is_struct(kind):
         return sum(_count(inner.type) for inner in kind)
     if pa.types.is_map(kind):

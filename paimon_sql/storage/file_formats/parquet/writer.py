@@ -112,11 +112,12 @@ class ParquetWriter(StreamWriter):
         if not self._settings.read(option.boolean, _DICTIONARY, True):
             return [c for c, wanted in by_column.items() if wanted]
         head = sample.slice(0, _SAMPLE_ROWS)
+        columns = dict(zip(head.column_names, head.columns, strict=True))
         chosen = []
         for path, physical in leaves(self._schema):
             if not by_column.get(path, True) or pa.types.is_boolean(physical):
                 continue
-            column = head[path] if path in self._schema.names else None
+            column = columns.get(path)
             if column is None or column.type.num_fields or _repeats(column):
                 chosen.append(path)
         return chosen
