@@ -105,6 +105,8 @@ def test_a_null_in_a_column_that_takes_none_is_refused(tmp_path: Path) -> None:
 class _Keys:
     """Wants the row groups that can hold a key of at least ``least``."""
 
+    columns = ("k",)
+
     def __init__(self, least: int) -> None:
         self.least = least
 

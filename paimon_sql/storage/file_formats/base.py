@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
@@ -65,6 +65,10 @@ class ColumnRange:
 
 class RowGroupFilter(Protocol):
     """Decides by statistics which row groups of a file may contain matching rows."""
+
+    @property
+    def columns(self) -> Collection[str]:
+        """The names of the file's columns whose statistics it needs."""
 
     def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
         """Return False only if no row of the group matches; columns without statistics are absent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +11,14 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.variant.paths import Path
 from paimon_sql.format.variant.shredding.shred import TYPED_VALUE, VALUE
 from paimon_sql.storage.expressions.kernels.conform import is_listlike
-from paimon_sql.storage.file_formats.base import ColumnRange, FileRead, batch_of, canonical, decoding_file
+from paimon_sql.storage.file_formats.base import (
+    ColumnRange,
+    FileRead,
+    RowGroupFilter,
+    batch_of,
+    canonical,
+    decoding_file,
+)
 from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
 from paimon_sql.storage.file_formats.parquet.schema import from_physical_leaf
 from paimon_sql.storage.file_formats.parquet.variants import reassemble
@@ -40,9 +47,7 @@ def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterat
     for group in range(file.num_row_groups):
         metadata = file.metadata.row_group(group)
         count = metadata.num_rows
-        if wanted.touches(first, count) and (
-            wanted.predicate is None or wanted.predicate.may_match(count, column_ranges(metadata))
-        ):
+        if wanted.touches(first, count) and _may_match(metadata, wanted.predicate):
             at = first
             for batch in _group_batches(file, group, count, names, wanted):
                 columns = _columns(batch, wanted)
@@ -96,16 +101,22 @@ def _columns(batch: pa.RecordBatch, wanted: FileRead) -> list[pa.Array]:
     return columns
 
 
-def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:
-    """Return the statistics of a row group's flat columns."""
+def _may_match(row_group: pq.RowGroupMetaData, predicate: RowGroupFilter | None) -> bool:
+    if predicate is None:
+        return True
+    return predicate.may_match(row_group.num_rows, column_ranges(row_group, predicate.columns))
+
+
+def column_ranges(row_group: pq.RowGroupMetaData, names: Collection[str]) -> Mapping[str, ColumnRange]:
+    """Return the statistics of a row group's flat columns of these names."""
     ranges = {}
     for i in range(row_group.num_columns):
         chunk = row_group.column(i)
-        statistics = chunk.statistics
-        if statistics is not None and "." not in chunk.path_in_schema:
+        name = chunk.path_in_schema
+        if name in names and "." not in name and (statistics := chunk.statistics) is not None:
             low, high = _bounds(statistics)
             nulls = statistics.null_count if statistics.has_null_count else None
-            ranges[chunk.path_in_schema] = ColumnRange(low, high, nulls)
+            ranges[name] = ColumnRange(low, high, nulls)
     return ranges
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -42,6 +42,10 @@ class PredicateRowGroups:
 
     predicate: Predicate
     types: Mapping[str, pa.DataType]
+
+    @property
+    def columns(self) -> Collection[str]:
+        return self.types.keys()
 
     def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
         """Whether a row of the group may match."""
@@ -209,13 +213,15 @@ def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRo
     """The predicate for the file's row groups, on columns whose names and types have not changed; None without any."""
     if predicate is None:
         return None
+    asked = predicate.columns()
     types = {
         field.name: arrow_type(field.type)
         for field, source in zip(plan.wanted, plan.sources, strict=True)
-        if source is not None and (source.name, source.type.as_nullable()) == (field.name, field.type.as_nullable())
+        if field.name in asked
+        and source is not None
+        and (source.name, source.type.as_nullable()) == (field.name, field.type.as_nullable())
     }
-    known = {name: kind for name, kind in types.items() if name in predicate.columns()}
-    return PredicateRowGroups(predicate, known) if known else None
+    return PredicateRowGroups(predicate, types) if types else None
 
 
 _LOG = logging.getLogger(__name__)
