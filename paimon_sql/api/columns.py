@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from paimon_sql.errors import InvalidInputError
@@ -24,10 +25,11 @@ def names_in(table: Table, known: Iterable[str], shown: Iterable[str], columns: 
     by_name = {name.lower(): name for name in exact} | {name: name for name in exact}
     found = [by_name.get(name) or by_name.get(name.lower()) for name in columns]
     names = tuple(name for name in found if name is not None)
+    times = Counter(names)
     for given, name in zip(columns, found, strict=True):
         if name is None:
             raise no_column(table, given, shown)
-        if names.count(name) > 1:
+        if times[name] > 1:
             raise InvalidInputError(f"Column {name} is named twice.")
     return names
 
