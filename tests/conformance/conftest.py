@@ -21,7 +21,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(warehouse: Path) -> Iterator[SparkSession]:
     """The session that the runners drive."""
     session = make(str(warehouse))
-    # A plan that adapts, and more tasks than one, are thrice the jobs for the same answers.
+    # Plans that adapt, and several tasks for a shuffle, take half as long again for the same answers.
     for key, value in {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}.items():
         session.conf.set(key, value)
     yield session

@@ -19,6 +19,8 @@ _SETTINGS = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql
 
 Connect = Callable[[str], sa.Engine]
 """Makes an engine for what follows the address in a URL."""
+ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id < 0"
+"""A statement that runs until it is stopped."""
 
 # An installed package has an entry point, which a checkout that was installed earlier may lack.
 registry.register("paimon", "paimon_sql.sqlalchemy.dialect", "PaimonDialect")

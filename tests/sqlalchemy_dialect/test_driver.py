@@ -15,10 +15,8 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.spark.thrift.server import ThriftServer
 from paimon_sql.sqlalchemy.driver import Connection, OperationalError
-from tests.sqlalchemy_dialect.conftest import Connect
+from tests.sqlalchemy_dialect.conftest import ENDLESS, Connect
 from tests.waiting import wait_until
-
-ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id < 0"
 
 
 def failure(engine: sa.Engine, text: str) -> sa.exc.DBAPIError:

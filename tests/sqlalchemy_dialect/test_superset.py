@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.thrift.server import ThriftServer
 from tests.environments import environment
+from tests.sqlalchemy_dialect.conftest import ENDLESS
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 13), reason="Superset 6.1 is for Python up to 3.12")
@@ -198,9 +199,8 @@ def test_an_error_is_one_message(superset: Superset, lake: int) -> None:
 
 
 def test_a_statement_is_stopped_on_the_server(superset: Superset, lake: int, session: SparkSession) -> None:
-    endless = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id < 0"
     tracker = session.sparkContext.statusTracker()
-    body = {"database_id": lake, "sql": endless, "schema": "default", "client_id": "endless"}
+    body = {"database_id": lake, "sql": ENDLESS, "schema": "default", "client_id": "endless"}
     running = superset.send("post", "sqllab/execute/", body)
     wait_until(lambda: bool(tracker.getActiveJobsIds()))
     # Superset refuses until it has written down by what the statement is stopped.
