@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,8 +17,8 @@ if TYPE_CHECKING:  # it needs an optional library
 
 _JOB_GROUP, _JOB_TAGS = "spark.jobGroup.id", "spark.job.tags"
 """Local properties of Spark for what a thread runs: the id of a Thrift server's statement, and tags."""
-_OPERATION = re.compile(r"SparkConnect_OperationTag_[^,]*_Operation_([^,]+)")
-"""The tag of a Spark Connect server's statement, with its id."""
+_CONNECT_TAG, _OPERATION = "SparkConnect_OperationTag_", "_Operation_"
+"""How the tag of a Spark Connect server's statement begins, and what precedes the statement's id at its end."""
 
 
 def check_exporter() -> None:
@@ -61,9 +60,10 @@ def _statement(spark: SparkContext, spans: StatementSpans) -> str | None:
     """The id of the statement that the thread runs."""
     if group := spark.getLocalProperty(_JOB_GROUP):
         return str(group)
-    operation = _OPERATION.search(spark.getLocalProperty(_JOB_TAGS) or "")
-    if operation is None:
-        return None
-    # Spark Connect tells of a statement in another thread, which may come later.
-    spans.started(operation[1])
-    return operation[1]
+    for tag in (spark.getLocalProperty(_JOB_TAGS) or "").split(","):
+        operation = tag.rpartition(_OPERATION)[2] if tag.startswith(_CONNECT_TAG) else ""
+        if operation:
+            # Spark Connect tells of a statement in another thread, which may come later.
+            spans.started(operation)
+            return operation
+    return None
