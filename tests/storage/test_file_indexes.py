@@ -18,7 +18,7 @@ from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
 from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.expressions.predicates import And, Comparison, In, OfMapKey, Predicate
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, OfMapKey, Or, Predicate
 from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.read.readers.data_file import DataFileReader
@@ -209,6 +209,61 @@ def test_only_a_stretch_of_a_big_file_is_read(tmp_path: Path) -> None:
 def batches(table: Table, predicate: Predicate) -> list[pa.RecordBatch]:
     (e,) = live(table)
     return list(DataFileReader(again(table), e.partition, e.bucket, e.file, ["id"], predicate=predicate).batches())
+
+
+SMALL_GROUPS = {"parquet.block.size": "64 kb", "file.format": "parquet"}
+
+
+def test_a_lookup_by_bloom_filter_reads_other_columns_of_few_rows_only(tmp_path: Path) -> None:
+    table = make_table(tmp_path, {"file-index.bloom-filter.columns": "n", **BESIDE, **SMALL_GROUPS}, columns=COLUMNS)
+    insert(table, *((i, f"row {i}", i * 7, None) for i in range(40_000)))
+    assert rows(table, int_is("n", "=", 7 * 30_001)) == [(30_001, "row 30001", 7 * 30_001, None)]
+    read = batches(table, int_is("n", "=", 7 * 30_001))
+    assert sum(b.num_rows for b in read) < 9_000
+    assert rows(table, In("n", pa.array([7, 14, 70_000_000], pa.int64()))) == [
+        (1, "row 1", 7, None),
+        (2, "row 2", 14, None),
+    ]
+    assert rows(table, And((int_is("n", "=", 7), int_is("id", "=", 2)))) == []
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+@settings(max_examples=15)
+@given(data=st.data())
+def test_lookups_by_bloom_filter_find_the_rows_that_scans_find(file_format: str, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"file-index.bloom-filter.columns": "n,v", **SMALL_GROUPS, "file.format": file_format}
+        table = make_table(Path(folder), options, columns=COLUMNS, partitions=["id"])
+        for part in range(2):
+            values = data.draw(st.lists(st.none() | st.integers(0, 300), min_size=1, max_size=400), "values")
+            insert(table, *((part, None if n is None else f"é{n % 7}", n, n) for n in values))
+        wanted = data.draw(st.lists(st.integers(-1, 301), min_size=1, max_size=5), "wanted")
+        numbers = In("n", pa.array(wanted, pa.int64()))
+        texts = Comparison("v", "=", pa.scalar(f"é{wanted[0] % 7}"))
+        plain = again(table, {"file-index.read.enabled": "false"})
+        for predicate in (numbers, And((numbers, texts)), Or((numbers, texts)), And((numbers, int_is("id", "=", 1)))):
+            assert shown(rows(table, predicate)) == shown(rows(plain, predicate))
+
+
+def test_plans_say_how_many_rows_file_indexes_find(tmp_path: Path) -> None:
+    table = make_table(
+        tmp_path, {"file-index.bitmap.columns": "v", "file-index.bloom-filter.columns": "n", **BESIDE}, columns=COLUMNS
+    )
+    for first in (0, 1000):
+        insert(table, *((i, f"{i % 100}", i // 2, None) for i in range(first, first + 1000)))
+    texts, numbers = Comparison("v", "=", pa.scalar("7")), In("n", pa.array([3, 4], pa.int64()))
+    for predicate, low, high, most in (
+        (texts, 20, 20, 20),
+        (numbers, 3.5, 4.5, None),
+        (And((texts, numbers)), 10, 10, 10),
+        (Or((texts, numbers)), 23, 25, None),
+    ):
+        found = plan(table, predicate).indexed_rows
+        assert found is not None
+        assert low <= found.expected <= high
+        assert found.most == most
+    assert plan(table, int_is("id", "=", 3)).indexed_rows is None
+    assert plan(table, Or((texts, int_is("id", "=", 3)))).indexed_rows is None
 
 
 @pytest.mark.parametrize("defect", ["gone", "broken"])

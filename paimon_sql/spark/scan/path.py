@@ -46,7 +46,9 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.reported_partitioning import bucketing_of
 
 _DRIVER_ROWS, _DRIVER_FILES = 10_000, 64
-"""Maximum rows and files that the driver reads itself if a global index finds them."""
+"""Maximum rows and files that the driver reads itself if an index finds them."""
+_SCATTERED_ROWS, _DRIVER_BYTES = 16, 64 * 2**20
+"""More rows than this may lie in as many row groups, so the driver reads them only from files of at most this size."""
 _NARROW_FACTOR = 8
 """Python workers read the rows that an index finds if they are at most one part in this many of the files' rows."""
 
@@ -273,14 +275,18 @@ def _reads(jvm: Jvm, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
 
 def is_small(plan: ScanPlan) -> bool:
     """Whether an index finds so few rows that the driver reads them faster than a job starts."""
-    found = plan.rows_from_indexes
-    return found is not None and found <= _DRIVER_ROWS and sum(len(s.files) for s in plan.splits) <= _DRIVER_FILES
+    found = plan.indexed_rows
+    if found is None or found.most is None or found.most > _DRIVER_ROWS:
+        return False
+    if found.most > _SCATTERED_ROWS and sum(s.size for s in plan.splits) > _DRIVER_BYTES:
+        return False
+    return sum(len(s.files) for s in plan.splits) <= _DRIVER_FILES
 
 
 def is_narrow(plan: ScanPlan) -> bool:
     """Whether an index finds so few of the files' rows that reading should skip the others."""
-    found = plan.rows_from_indexes
-    return found is not None and found * _NARROW_FACTOR <= sum(s.row_count for s in plan.splits)
+    found = plan.indexed_rows
+    return found is not None and found.expected * _NARROW_FACTOR <= sum(s.row_count for s in plan.splits)
 
 
 def has_all_rows(request: ScanRequest, plan: ScanPlan) -> bool:
@@ -300,19 +306,28 @@ def describe(
     columns: Sequence[DataField] = (),
 ) -> str:
     """A description of a scan in one line."""
-    m, found = plan.metrics, plan.rows_from_indexes if isinstance(plan, ScanPlan) else None
+    m = plan.metrics
     parts = [
         f"snapshot {plan.snapshot.id}" if plan.snapshot else "no snapshot",
         f"files {m.files_read} of {m.files}",
         f"manifests {m.manifests_read} of {m.manifests}",
         f"{m.bytes_read} bytes",
-        *([f"{found} rows by global indexes"] if found is not None else []),
+        *(_found_rows(plan) if isinstance(plan, ScanPlan) else []),
         *([f"filter {predicate}"] if predicate is not None else []),
         *([str(aggregation)] if aggregation is not None else []),
         *([str(top)] if top is not None else []),
         *paths_into(columns),
     ]
     return f"paimon {table.name} ({', '.join(parts)})"
+
+
+def _found_rows(plan: ScanPlan) -> list[str]:
+    """What indexes tell about the number of rows."""
+    if plan.rows_from_indexes is not None:
+        return [f"{plan.rows_from_indexes} rows by global indexes"]
+    if plan.indexed_rows is not None:
+        return [f"about {round(plan.indexed_rows.expected)} rows by file indexes"]
+    return []
 
 
 def row_counter(jvm: Jvm, request: ScanRequest, plan: ScanPlan) -> Callable[[], int] | None:

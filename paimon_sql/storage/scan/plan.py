@@ -40,7 +40,7 @@ from paimon_sql.storage.data_files.live_files import (
     partition_values,
 )
 from paimon_sql.storage.data_files.lsm_tree import reads_compacted
-from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
+from paimon_sql.storage.data_files.pruning.file_indexes import NO_ROWS, IndexedRows, IndexFilter
 from paimon_sql.storage.data_files.pruning.statistics import prune_row_ids
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
@@ -96,6 +96,16 @@ class ScanPlan:
         if not self.splits or any(s.row_ids is None for s in self.splits):
             return None
         return sum(s.row_ids.count for s in self.splits if s.row_ids is not None)
+
+    @cached_property
+    def indexed_rows(self) -> IndexedRows | None:
+        """How many rows match the condition, by global indexes or those of the files; None if unknown."""
+        selected = self.rows_from_indexes
+        if selected is not None:
+            return IndexedRows(selected, selected)
+        if not self.splits or any(s.indexed_rows is None for s in self.splits):
+            return None
+        return sum((s.indexed_rows for s in self.splits if s.indexed_rows is not None), NO_ROWS)
 
     @cached_property
     def row_count(self) -> int:
@@ -401,17 +411,23 @@ def prune_by_indexes(
     merged = [split for split in before if not split.raw]
     on_keys = conjuncts_on(predicate, table.schema.primary_keys)
     chooses = engine_of(table.options).selects
-    alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
-    of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
-    after = [split.without(alone, of_keys) for split in before]
+    alone = _found(table, [split for split in before if split.raw or chooses], predicate)
+    of_keys = _found(table, merged, on_keys) if on_keys is not None else {}
+    unwanted, without_key = ({key for key, rows in found.items() if rows.most == 0} for found in (alone, of_keys))
+    after = [split.without(unwanted, without_key) for split in before]
     for old, new in zip(before, after, strict=True):
         metrics.files_read -= len(old.files) - len(new.files)
         metrics.bytes_read -= old.size - new.size
-    return [split for split in after if split.files]
+    return [replace(s, indexed_rows=_sum_of_files(s, alone)) if s.raw else s for s in after if s.files]
 
 
-def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[FileKey]:
-    """The files without a matching row, by their indexes."""
+def _sum_of_files(split: Split, found: Mapping[FileKey, IndexedRows]) -> IndexedRows | None:
+    keys = [split.file_key(f) for f in split.files]
+    return sum(map(found.__getitem__, keys), NO_ROWS) if found.keys() >= set(keys) else None
+
+
+def _found(table: Table, splits: Iterable[Split], predicate: Predicate) -> dict[FileKey, IndexedRows]:
+    """How many rows match in each file whose indexes tell it."""
     look = IndexFilter(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
     opened = 0
@@ -421,10 +437,10 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
         if opened <= _MAX_INDEX_FILES or not look.opens(file):
             chosen.append((split, file))
 
-    def is_unwanted(item: tuple[Split, DataFileMeta]) -> bool:
+    def rows_of(item: tuple[Split, DataFileMeta]) -> IndexedRows | None:
         split, file = item
-        rows = look.rows(split.partition, split.bucket, file)
-        return rows is not None and not rows
+        return IndexedRows.of(look.answer(split.partition, split.bucket, file))
 
-    answers = map_in_threads(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
-    return frozenset(split.file_key(f) for (split, f), unwanted in zip(chosen, answers, strict=True) if unwanted)
+    answers = map_in_threads(rows_of, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
+    found = zip(chosen, answers, strict=True)
+    return {split.file_key(f): rows for (split, f), rows in found if rows is not None}

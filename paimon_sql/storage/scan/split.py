@@ -15,6 +15,7 @@ from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COS
 from paimon_sql.storage.data_files.file_groups import FileGroup, FileSet
 from paimon_sql.storage.data_files.live_files import Deletion
 from paimon_sql.storage.data_files.lsm_tree import Section
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexedRows
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
@@ -49,6 +50,7 @@ class Split(FileSet):
         origins: branch and partition of each file, by file name, if they come from several; the rows get the split's
             partition.
         row_ids: the rows that a global index selects; others may be skipped. None for all.
+        indexed_rows: how many rows match the condition, by the indexes of the files; None if unknown.
         total_buckets: the number of buckets of the partition when the files were written; 0 if unknown or not the same
             for all of them.
 
@@ -70,6 +72,7 @@ class Split(FileSet):
     table: Table | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict)
     row_ids: RowIds | None = None
+    indexed_rows: IndexedRows | None = None
     total_buckets: int = 0
 
     @property

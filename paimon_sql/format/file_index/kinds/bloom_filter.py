@@ -6,6 +6,7 @@ An index is the number of hash functions (4 bytes, big-endian) and the bits of t
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,14 @@ class _Reader(IndexReader):
         self._bits = np.frombuffer(data, np.uint8, offset=_COUNT_BYTES) if len(data) > _COUNT_BYTES else None
         if self._bits is None or not 0 < self._functions <= _MAX_FUNCTIONS:
             raise ValueError(f"a bloom filter of {self._functions} hash functions in {len(data)} bytes")
+
+    @cached_property
+    def distinct(self) -> float:  # type: ignore[override]
+        """By the share of the bits that are set; too small if nearly all are."""
+        assert self._bits is not None
+        size = 8 * len(self._bits)
+        unset = max(1, size - int(np.bitwise_count(self._bits).sum(dtype=np.int64)))
+        return max(1.0, size / self._functions * math.log(size / unset))
 
     def equal_any(self, values: pa.Array) -> BitMap | None:
         assert self._bits is not None

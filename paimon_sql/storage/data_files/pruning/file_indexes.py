@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -84,6 +84,61 @@ def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta
 
 
 @dataclass(frozen=True)
+class IndexAnswer:
+    """What the index of a data file tells about the rows that match a predicate.
+
+    Attributes:
+        rows: their positions, and perhaps those of others; None if unknown.
+        estimate: about how many they are; None if unknown.
+    """
+
+    rows: BitMap | None = None
+    estimate: float | None = None
+
+    @property
+    def excludes_all(self) -> bool:
+        """Whether no row matches."""
+        return self.rows is not None and not self.rows
+
+    @property
+    def expected(self) -> float | None:
+        """About how many rows match; None if unknown."""
+        return self.estimate if self.rows is None else len(self.rows)
+
+
+UNKNOWN = IndexAnswer()
+"""The answer of a file without an index."""
+
+
+@dataclass(frozen=True)
+class IndexedRows:
+    """How many rows of some files match a predicate, by the indexes of the files.
+
+    Attributes:
+        expected: about how many.
+        most: how many at most; None if unknown.
+    """
+
+    expected: float = 0.0
+    most: int | None = 0
+
+    @classmethod
+    def of(cls, answer: IndexAnswer) -> IndexedRows | None:
+        """The rows of one file; None if unknown."""
+        if answer.expected is None:
+            return None
+        return cls(answer.expected, None if answer.rows is None else len(answer.rows))
+
+    def __add__(self, other: IndexedRows) -> IndexedRows:
+        most = None if self.most is None or other.most is None else self.most + other.most
+        return IndexedRows(self.expected + other.expected, most)
+
+
+NO_ROWS = IndexedRows()
+"""What an index that excludes all rows tells."""
+
+
+@dataclass(frozen=True)
 class IndexFilter:
     """Finds the rows of data files that may match a predicate, by file index."""
 
@@ -109,22 +164,22 @@ class IndexFilter:
         """Whether reading the file's index opens another file."""
         return file.embedded_index is None and self._has_indexed_columns and index_file(file) is not None
 
-    def rows(self, partition: bytes, bucket: int, file: DataFileMeta) -> BitMap | None:
-        """Return the positions of the rows that may match; None if unknown.
+    def answer(self, partition: bytes, bucket: int, file: DataFileMeta) -> IndexAnswer:
+        """Return what the index of a data file tells.
 
         Missing and corrupt indexes are logged and ignored: a read does not depend on them.
         """
         if not self.looks_at(file):
-            return None
+            return UNKNOWN
         try:
             with held_indexes(self.table, partition, bucket, file) as index:
                 if index is None:
-                    return None
+                    return UNKNOWN
                 with decoding("a file index", index.path or f"the manifest entry of {file.file_name}"):
-                    return rows_in_indexes(self.predicate, self._readers(index, file))
+                    return answer_of_indexes(self.predicate, self._readers(index, file), file.row_count)
         except (MissingFileError, CorruptFileError) as error:
             _LOG.warning("%s: a file index is ignored: %s", self.table.name, error)
-            return None
+            return UNKNOWN
 
     def _readers(self, index: FileIndex, file: DataFileMeta) -> Readers:
         @cache
@@ -157,42 +212,66 @@ def _reader(index: FileIndex, at: IndexLocation, values: DataType, file: DataFil
         raise CorruptFileError(f"the {at.kind} index of column '{at.column}' is {error}", path=path) from error
 
 
-def rows_in_indexes(predicate: Predicate, readers: Readers) -> BitMap | None:
-    """Return the rows that may match a predicate; None if unknown.
+def answer_of_indexes(predicate: Predicate, readers: Readers, row_count: int) -> IndexAnswer:
+    """Return what the indexes of a file tell about the rows that match a predicate.
 
     Args:
         predicate: the predicate.
         readers: returns the indexes of a column.
+        row_count: the number of rows of the file.
     """
     if isinstance(predicate, And):
-        return _in_all(rows_in_indexes(part, readers) for part in predicate.parts)
+        return _all_of(answer_of_indexes(part, readers, row_count) for part in predicate.parts)
     if isinstance(predicate, Or):
-        found: BitMap | None = BitMap()
-        for part in predicate.parts:
-            rows = None if found is None else rows_in_indexes(part, readers)
-            found = None if found is None or rows is None else found | rows
-        return found
-    if isinstance(predicate, Comparison):
-        operator: Operator = predicate.operator  # type: ignore[assignment]
-        return _in_all(reader.compare(operator, predicate.value) for reader in readers(predicate.column, None))
-    if isinstance(predicate, In):
-        return _in_all(reader.equal_any(predicate.values) for reader in readers(predicate.column, None))
+        return _any_of(answer_of_indexes(part, readers, row_count) for part in predicate.parts)
     if isinstance(predicate, OfMapKey):
         column, key = predicate.column, predicate.key
-        return rows_in_indexes(predicate.inner, lambda name, of: readers(column, key))
+        return answer_of_indexes(predicate.inner, lambda name, of: readers(column, key), row_count)
+    if isinstance(predicate, Comparison):
+        operator: Operator = predicate.operator  # type: ignore[assignment]
+        wanted = 1 if operator == "=" else None
+        return _all_of(
+            _answer(r.compare(operator, predicate.value), r, wanted, row_count) for r in readers(predicate.column, None)
+        )
+    if isinstance(predicate, In):
+        values = predicate.values
+        return _all_of(_answer(r.equal_any(values), r, len(values), row_count) for r in readers(predicate.column, None))
     if isinstance(predicate, IsNull):
-        return _in_all(r.not_nulls() if predicate.negated else r.nulls() for r in readers(predicate.column, None))
-    return None
+        return _all_of(
+            _answer(r.not_nulls() if predicate.negated else r.nulls(), r, None, row_count)
+            for r in readers(predicate.column, None)
+        )
+    return UNKNOWN
 
 
-def _in_all(answers: Iterator[BitMap | None]) -> BitMap | None:
-    found: BitMap | None = None
-    for rows in answers:
-        if rows is not None:
-            found = rows if found is None else found & rows
-            if not found:
+def _answer(rows: BitMap | None, reader: IndexReader, values: int | None, row_count: int) -> IndexAnswer:
+    """The answer of one index, which was asked for so many values, or for something else (None)."""
+    if values is None or reader.distinct is None:
+        return IndexAnswer(rows)
+    return IndexAnswer(rows, row_count * min(1.0, values / reader.distinct))
+
+
+def _all_of(answers: Iterable[IndexAnswer]) -> IndexAnswer:
+    rows: BitMap | None = None
+    estimates = []
+    for answer in answers:
+        if answer.rows is not None:
+            rows = answer.rows if rows is None else rows & answer.rows
+            if not rows:
                 break
-    return found
+        estimates += [] if answer.estimate is None else [answer.estimate]
+    return IndexAnswer(rows, min(estimates, default=None))
+
+
+def _any_of(answers: Iterable[IndexAnswer]) -> IndexAnswer:
+    rows: BitMap | None = BitMap()
+    expected: float | None = 0.0
+    for answer in answers:
+        rows = None if rows is None or answer.rows is None else rows | answer.rows
+        expected = None if expected is None or answer.expected is None else expected + answer.expected
+        if rows is None and expected is None:
+            break
+    return IndexAnswer(rows, expected)
 
 
 def as_ranges(rows: BitMap, count: int) -> list[tuple[int, int]] | None:

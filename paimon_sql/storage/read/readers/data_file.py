@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.layout.paths import format_of
@@ -23,7 +24,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import Deletion, partition_row
-from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter, as_ranges
+from paimon_sql.storage.data_files.pruning.file_indexes import UNKNOWN, IndexFilter, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange, FileRead
@@ -69,6 +70,8 @@ class PredicateRowGroups:
 
 
 RowRanges = Sequence[tuple[int, int]]
+_FEW_ROWS = 8
+"""If at most one row in this many is expected to match, the rows are found before their other columns are read."""
 
 
 @dataclass(frozen=True)
@@ -106,17 +109,13 @@ class DataFileReader:
         table, predicate, batch_rows, row_ranges = self.table, self.predicate, self.batch_rows, self.row_ranges
         if table.options.has(READ_BATCH_SIZE):
             batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
-        if predicate is not None and row_ranges is None:
-            indexed = IndexFilter(table, predicate).rows(self.partition, self.bucket, self.file)
-            if indexed is not None and not indexed:
-                return
-            row_ranges = as_ranges(indexed, self.file.row_count) if indexed is not None else None
-        if pins_key(table.schema, predicate):
-            row_ranges = replace(self, batch_rows=batch_rows)._positions_of_key()
-            if not row_ranges:
+        reader = replace(self, batch_rows=batch_rows)
+        if predicate is not None:
+            row_ranges = reader._ranges_of(predicate)
+            if row_ranges is not None and not row_ranges:
                 return
         deleted = self.deletion.read(table.file_io) if self.deletion else None
-        for first, rows in replace(self, batch_rows=batch_rows, row_ranges=row_ranges).contiguous():
+        for first, rows in replace(reader, row_ranges=row_ranges).contiguous():
             positions = np.arange(first, first + rows.num_rows, dtype=np.int64)
             if deleted is not None:
                 mask = deleted.mask(rows.num_rows, first)
@@ -179,17 +178,36 @@ class DataFileReader:
         read = partial(file_format(format_of(file.file_name)).batches, table.file_io, wanted)
         return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
 
-    def _positions_of_key(self) -> list[tuple[int, int]]:
-        """The positions of a looked-up key, as ranges; only key columns are read, as most files do not have the key."""
-        keys = set(self.table.schema.trimmed_primary_keys)
-        on_key = conjuncts_on(self.predicate, keys)
-        assert on_key is not None
-        plan, read = replace(self, columns=sorted(keys), predicate=on_key, row_ranges=None)._opened()
-        positions = []
-        for first, batch in read:
-            found = on_key.holds(plan.apply(batch)).to_numpy(zero_copy_only=False)
-            positions += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
-        return positions
+    def _ranges_of(self, predicate: Predicate) -> RowRanges | None:
+        """The wanted positions, without those of rows that surely do not match."""
+        file, ranges = self.file, self.row_ranges
+        answer = (
+            UNKNOWN
+            if ranges is not None
+            else IndexFilter(self.table, predicate).answer(self.partition, self.bucket, file)
+        )
+        if answer.excludes_all:
+            return []
+        if pins_key(self.table.schema, predicate):
+            on_key = conjuncts_on(predicate, self.table.schema.trimmed_primary_keys)
+            assert on_key is not None
+            return [(p, p + 1) for p in self._positions_of(on_key)]
+        rows, expected = answer.rows, answer.expected
+        if rows is None and expected is not None and expected * _FEW_ROWS <= file.row_count:
+            reads_others = not predicate.columns().issuperset(self.columns)
+            rows = self._positions_of(predicate) if reads_others and format_of(file.file_name) != "avro" else None
+        if rows is None:
+            return ranges
+        return as_ranges(rows, file.row_count) if rows else []
+
+    def _positions_of(self, predicate: Predicate) -> BitMap:
+        """The positions of the rows that match; no columns but the predicate's are read."""
+        columns = sorted(predicate.columns())
+        found = BitMap()
+        for first, rows in replace(self, columns=columns, predicate=predicate, row_ranges=None).contiguous():
+            matches = np.flatnonzero(predicate.holds(rows).to_numpy(zero_copy_only=False))
+            found |= BitMap((first + matches).astype(np.uint32))
+        return found
 
 
 def rows_to_move(
