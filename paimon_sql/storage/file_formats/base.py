@@ -192,11 +192,13 @@ class FileFormat(ABC):
     Class attributes:
         name: value of the option ``file.format``, and suffix of the files.
         is_general: whether its files support any columns, so that it can be a table's format.
+        is_columnar: whether some columns are read without decoding the others.
         shreds_maps: whether its files can store frequent keys of maps as columns (shared shredding).
     """
 
     name: ClassVar[str]
     is_general: ClassVar[bool] = True
+    is_columnar: ClassVar[bool] = True
     shreds_maps: ClassVar[bool] = False
 
     @abstractmethod

@@ -69,6 +69,13 @@ class Window:
         """Return only the rows of the mask, in order; keys without rows are left out."""
         return Window(self.table, self.order[mask], self.segments.where(mask).starts)
 
+    def pieces(self, rows: int) -> Iterator[pa.Table]:
+        """The rows in order, at most so many at a time."""
+        # Each `take` from a column of several chunks puts all of them together.
+        whole = self.table.combine_chunks()
+        for at in range(0, len(self.order), rows):
+            yield whole.take(pa.array(self.order[at : at + rows]))
+
     @property
     def newest(self) -> Indices:
         """The row number of each key's newest row."""
@@ -264,8 +271,8 @@ def spill(given: Iterable[Window], path: Path, options: TableOptions, name: str)
     with pa.OSFile(str(path), "wb") as sink:
         for window in given:
             rows = max(1, -(-len(window.order) // _BATCHES_PER_WINDOW))
-            for at in range(0, len(window.order), rows):
-                piece = window.table.take(pa.array(window.order[at : at + rows])).combine_chunks()
+            for taken in window.pieces(rows):
+                piece = taken.combine_chunks()
                 if writer is None:
                     writer = pa.ipc.new_stream(sink, piece.schema, options=_compressed(options))
                 writer.write_table(piece)

@@ -338,8 +338,8 @@ def _run_of(window: Window) -> Run:
     """The rows of a window as a sorted run."""
 
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
-        for at in range(0, len(window.order), batch_rows):
-            yield from window.table.take(pa.array(window.order[at : at + batch_rows])).to_batches()
+        for piece in window.pieces(batch_rows):
+            yield from piece.to_batches()
 
     return Run(len(window.table), window.table.nbytes, read, "the rows in memory")
 

@@ -27,6 +27,7 @@ FPP = option.double.checked(lambda value: None if 0 < value < 1 else "it must be
 _COUNT_BYTES = 4
 _MAX_BITS = 2**31 - 8
 _MAX_FUNCTIONS = 1024
+_SAMPLE_BYTES = 64 * 1024
 
 
 class _Builder(IndexBuilder):
@@ -56,9 +57,10 @@ class _Reader(IndexReader):
     def distinct(self) -> float:  # type: ignore[override]
         """By the share of the bits that are set; too small if nearly all are."""
         assert self._bits is not None
-        size = 8 * len(self._bits)
-        unset = max(1, size - int(np.bitwise_count(self._bits).sum(dtype=np.int64)))
-        return max(1.0, size / self._functions * math.log(size / unset))
+        sample = self._bits[:_SAMPLE_BYTES]
+        set_bits = int(np.bitwise_count(sample).sum(dtype=np.int64))
+        per_bit = math.log(8 * len(sample) / max(1, 8 * len(sample) - set_bits))
+        return max(1.0, 8 * len(self._bits) / self._functions * per_bit)
 
     def equal_any(self, values: pa.Array) -> BitMap | None:
         assert self._bits is not None

@@ -246,9 +246,9 @@ def answer_of_indexes(predicate: Predicate, readers: Readers, row_count: int) ->
 
 def _answer(rows: BitMap | None, reader: IndexReader, values: int | None, row_count: int) -> IndexAnswer:
     """The answer of one index, which was asked for so many values, or for something else (None)."""
-    if values is None or reader.distinct is None:
+    if rows is not None or values is None or reader.distinct is None:
         return IndexAnswer(rows)
-    return IndexAnswer(rows, row_count * min(1.0, values / reader.distinct))
+    return IndexAnswer(None, row_count * min(1.0, values / reader.distinct))
 
 
 def _all_of(answers: Iterable[IndexAnswer]) -> IndexAnswer:

@@ -19,6 +19,7 @@ class AvroFormat(FileFormat):
     """Data files in Apache Avro; without variants, and with at most microsecond precision."""
 
     name = "avro"
+    is_columnar = False
 
     batches = staticmethod(read_avro)
     writer = staticmethod(AvroWriter)

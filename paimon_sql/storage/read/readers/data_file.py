@@ -24,7 +24,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import Deletion, partition_row
-from paimon_sql.storage.data_files.pruning.file_indexes import UNKNOWN, IndexFilter, as_ranges
+from paimon_sql.storage.data_files.pruning.file_indexes import UNKNOWN, IndexAnswer, IndexFilter, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange, FileRead
@@ -180,25 +180,28 @@ class DataFileReader:
 
     def _ranges_of(self, predicate: Predicate) -> RowRanges | None:
         """The wanted positions, without those of rows that surely do not match."""
-        file, ranges = self.file, self.row_ranges
-        answer = (
-            UNKNOWN
-            if ranges is not None
-            else IndexFilter(self.table, predicate).answer(self.partition, self.bucket, file)
-        )
+        file, ranges, answer = self.file, self.row_ranges, UNKNOWN
+        if ranges is None:
+            answer = IndexFilter(self.table, predicate).answer(self.partition, self.bucket, file)
         if answer.excludes_all:
             return []
         if pins_key(self.table.schema, predicate):
             on_key = conjuncts_on(predicate, self.table.schema.trimmed_primary_keys)
             assert on_key is not None
             return [(p, p + 1) for p in self._positions_of(on_key)]
-        rows, expected = answer.rows, answer.expected
-        if rows is None and expected is not None and expected * _FEW_ROWS <= file.row_count:
-            reads_others = not predicate.columns().issuperset(self.columns)
-            rows = self._positions_of(predicate) if reads_others and format_of(file.file_name) != "avro" else None
+        rows = answer.rows
+        if rows is None and self._finds_rows_first(predicate, answer):
+            rows = self._positions_of(predicate)
         if rows is None:
             return ranges
         return as_ranges(rows, file.row_count) if rows else []
+
+    def _finds_rows_first(self, predicate: Predicate, answer: IndexAnswer) -> bool:
+        """Whether to read the predicate's columns first, and of the others only the parts with a match."""
+        if answer.expected is None or answer.expected * _FEW_ROWS > self.file.row_count:
+            return False
+        is_columnar = file_format(format_of(self.file.file_name)).is_columnar
+        return is_columnar and not predicate.columns().issuperset(self.columns)
 
     def _positions_of(self, predicate: Predicate) -> BitMap:
         """The positions of the rows that match; no columns but the predicate's are read."""

@@ -179,7 +179,8 @@ def sorted_rows(
             runs.append(spilled())
         in_memory = [sort.window(buffer)] if buffer and not runs else []
         for window in windows(runs, RowOrder(tuple(sort.names)), memory // 2) if runs else in_memory:
-            rows = window.table.drop_columns(sort.names)
+            # Each `take` from a column of several chunks puts all of them together.
+            rows = window.table.drop_columns(sort.names).combine_chunks()
             for piece in _pieces(window, 1):
                 yield from rows.take(pa.array(piece.order)).combine_chunks().to_batches()
 
