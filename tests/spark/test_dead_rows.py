@@ -153,6 +153,25 @@ def test_a_reader_that_knows_no_positions_is_not_chosen(spark: SparkSession, key
         spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
 
 
+def test_bits_are_not_copied_into_each_row(spark: SparkSession, sql: Sql) -> None:
+    columns = [f"c{i}" for i in range(120)]
+    sql(
+        f"CREATE TABLE wide (k INT, {', '.join(f'{c} BIGINT' for c in columns)})"
+        " TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1', 'deletion-vectors.enabled' = 'true')"
+    )
+    values = ", ".join(f"id + {i}" for i in range(120))
+    sql(f"INSERT INTO wide SELECT CAST(id AS INT), {values} FROM range(100)")
+    sql("DELETE FROM wide WHERE k % 10 = 5")
+    assert _NATIVE not in _plan(spark, "SELECT * FROM wide")
+    assert _NATIVE in _plan(spark, "SELECT k, c7, c99 FROM wide WHERE c3 > 5")
+    assert sql("SELECT count(*), sum(k), sum(c7), sum(c119) FROM (SELECT * FROM wide)") == [(90, 4450, 5080, 15160)]
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    try:
+        assert _NATIVE not in _plan(spark, "SELECT k, c7, c99 FROM wide WHERE c3 > 5")
+    finally:
+        spark.conf.unset("spark.sql.codegen.wholeStage")
+
+
 def test_append_tables_and_wide_vectors_are_read_natively_too(spark: SparkSession, sql: Sql) -> None:
     sql(
         "CREATE TABLE t (a INT, b STRING)"

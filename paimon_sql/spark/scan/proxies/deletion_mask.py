@@ -25,7 +25,7 @@ from paimon_sql.spark.jvm.gateway import EXPRESSIONS, PLANS, Jvm
 from paimon_sql.spark.rules.compiled_rule import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, new_literal, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.file_partitions import binary_rows
-from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
+from paimon_sql.spark.scan.proxies.native import NativeScanProxy, returns_batches
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
@@ -130,8 +130,12 @@ class MaskedScanProxy(NativeScanProxy):
 
 
 def can_mask(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
-    """Whether a plan has a deletion mask that Spark's reader can apply: it adds positions when it reads in batches."""
-    return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_with_mask_columns(fields, {})))
+    """Whether a plan has a deletion mask that Spark's reader can apply: it adds positions when it reads in batches.
+
+    A reader that returns rows (of more than a hundred columns, or without code generation) would copy the bits of a
+    file into each of its rows.
+    """
+    return has_deletion_mask(plan) and returns_batches(jvm, jvm.struct(_with_mask_columns(fields, {})))
 
 
 def has_deletion_mask(plan: ScanPlan) -> bool:

@@ -74,10 +74,7 @@ class NativeScanProxy(PlannedScanProxy):
     @cached_property
     def _is_columnar(self) -> bool:
         """Whether rows come in columnar batches, decided without a reader factory, which only running scans make."""
-        jvm, settings, struct = self.jvm, self.jvm.settings, self.readSchema()
-        if not settings.wholeStageEnabled() or not reads_in_batches(jvm, struct):
-            return False
-        return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
+        return returns_batches(self.jvm, self.readSchema())
 
     @cached_property
     def _input_partitions(self) -> Sequence[JavaObject]:
@@ -136,7 +133,11 @@ class NativeScanProxy(PlannedScanProxy):
         return builder.build()
 
 
-def reads_in_batches(jvm: Jvm, struct: StructType) -> bool:
-    """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
-    reader = jvm.singleton(f"{DATASOURCES}.parquet.ParquetUtils")
-    return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))
+def returns_batches(jvm: Jvm, struct: StructType) -> bool:
+    """Whether Spark's Parquet reader returns the columns of a struct in batches, by the settings of this thread."""
+    settings = jvm.settings
+    if not settings.wholeStageEnabled():
+        return False
+    if not jvm.singleton(f"{DATASOURCES}.parquet.ParquetUtils").isBatchReadSupportedForSchema(settings, struct):
+        return False
+    return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
