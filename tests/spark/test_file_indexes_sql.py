@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-Sql = Callable[[str], list[tuple[Any, ...]]]
+from tests.spark.conftest import Sql
 
 ROWS = 20_000
 TABLE = (

@@ -32,12 +32,12 @@ class IndexReader(ABC):
     """Selects the rows of a file for which a condition may be true.
 
     A result contains at least all such rows, by their positions; None means unknown: any row may match.
-
-    Class attributes:
-        distinct: the estimated number of distinct values; None if unknown.
     """
 
-    distinct: float | None = None
+    @property
+    def distinct(self) -> float | None:
+        """About how many distinct values there are; None if unknown."""
+        return None
 
     @abstractmethod
     def equal_any(self, values: pa.Array) -> BitMap | None:

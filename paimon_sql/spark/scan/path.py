@@ -32,6 +32,7 @@ from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, part
 from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan.reporting.statistics import row_width
 from paimon_sql.spark.scan.rules.variants_above import PlaceholderScanProxy
+from paimon_sql.storage.data_files.pruning.file_indexes import are_few
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.partial_aggregation import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
@@ -49,8 +50,6 @@ _DRIVER_ROWS, _DRIVER_FILES = 10_000, 64
 """Maximum rows and files that the driver reads itself if an index finds them."""
 _SCATTERED_ROWS, _DRIVER_BYTES = 16, 64 * 2**20
 """More rows than this may lie in as many row groups, so the driver reads them only from files of at most this size."""
-_NARROW_FACTOR = 8
-"""Python workers read the rows that an index finds if they are at most one part in this many of the files' rows."""
 
 
 class ScanPath(Enum):
@@ -286,7 +285,7 @@ def is_small(plan: ScanPlan) -> bool:
 def is_narrow(plan: ScanPlan) -> bool:
     """Whether an index finds so few of the files' rows that reading should skip the others."""
     found = plan.indexed_rows
-    return found is not None and found.expected * _NARROW_FACTOR <= sum(s.row_count for s in plan.splits)
+    return found is not None and are_few(found.expected, sum(s.row_count for s in plan.splits))
 
 
 def has_all_rows(request: ScanRequest, plan: ScanPlan) -> bool:

@@ -418,6 +418,8 @@ def prune_by_indexes(
     for old, new in zip(before, after, strict=True):
         metrics.files_read -= len(old.files) - len(new.files)
         metrics.bytes_read -= old.size - new.size
+    if not alone:
+        return [s for s in after if s.files]
     return [replace(s, indexed_rows=_sum_of_files(s, alone)) if s.raw else s for s in after if s.files]
 
 

@@ -54,7 +54,7 @@ class _Reader(IndexReader):
             raise ValueError(f"a bloom filter of {self._functions} hash functions in {len(data)} bytes")
 
     @cached_property
-    def distinct(self) -> float:  # type: ignore[override]
+    def distinct(self) -> float:
         """By the share of the bits that are set; too small if nearly all are."""
         assert self._bits is not None
         sample = self._bits[:_SAMPLE_BYTES]

@@ -27,6 +27,7 @@ from paimon_sql.storage.table.table import Table
 _LOG = logging.getLogger(__name__)
 _HEADER_READ = 4096
 _WINDOW = 1 << 24
+_NARROW_FACTOR = 8
 _MAX_GAP = 8192
 """Max number of unwanted rows between wanted ones that are read rather than skipped."""
 
@@ -108,6 +109,11 @@ class IndexAnswer:
 
 UNKNOWN = IndexAnswer()
 """The answer of a file without an index."""
+
+
+def are_few(matching: float, rows: int) -> bool:
+    """Whether so few of some rows match that reading should skip the others."""
+    return matching * _NARROW_FACTOR <= rows
 
 
 @dataclass(frozen=True)

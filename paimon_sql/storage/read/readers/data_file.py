@@ -24,7 +24,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import Deletion, partition_row
-from paimon_sql.storage.data_files.pruning.file_indexes import UNKNOWN, IndexAnswer, IndexFilter, as_ranges
+from paimon_sql.storage.data_files.pruning.file_indexes import UNKNOWN, IndexAnswer, IndexFilter, are_few, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange, FileRead
@@ -70,8 +70,6 @@ class PredicateRowGroups:
 
 
 RowRanges = Sequence[tuple[int, int]]
-_FEW_ROWS = 8
-"""If at most one row in this many is expected to match, the rows are found before their other columns are read."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,7 @@ class DataFileReader:
 
     def _finds_rows_first(self, predicate: Predicate, answer: IndexAnswer) -> bool:
         """Whether to read the predicate's columns first, and of the others only the parts with a match."""
-        if answer.expected is None or answer.expected * _FEW_ROWS > self.file.row_count:
+        if answer.expected is None or not are_few(answer.expected, self.file.row_count):
             return False
         is_columnar = file_format(format_of(self.file.file_name)).is_columnar
         return is_columnar and not predicate.columns().issuperset(self.columns)

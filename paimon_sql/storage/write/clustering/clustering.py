@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -145,8 +145,8 @@ class ClusteredWriteTask(WriteTask):
 
 
 _BATCH_BYTES = 1024 * 1024
-_BATCHES_PER_PIECE = 16
-"""The batches of a piece that is spilled, so that a run's batches are small: many runs are merged at a time."""
+_BATCHES_PER_PART = 16
+"""The batches of a part that is spilled, so that a run's batches are small: many runs are merged at a time."""
 _SPILL_OPTIONS = TableOptions({SPILL_COMPRESSION.key: "lz4"})
 
 
@@ -167,7 +167,7 @@ def sorted_rows(
 
         def spilled() -> Run:
             path = Path(directory, f"{len(runs)}.arrow")
-            return spill(_pieces(sort.window(buffer), _BATCHES_PER_PIECE), path, _SPILL_OPTIONS, "rows on disk")
+            return spill(_parts(sort.window(buffer)), path, _SPILL_OPTIONS, "rows on disk")
 
         for batch in batches:
             buffer.append(batch)
@@ -179,10 +179,9 @@ def sorted_rows(
             runs.append(spilled())
         in_memory = [sort.window(buffer)] if buffer and not runs else []
         for window in windows(runs, RowOrder(tuple(sort.names)), memory // 2) if runs else in_memory:
-            # Each `take` from a column of several chunks puts all of them together.
-            rows = window.table.drop_columns(sort.names).combine_chunks()
-            for piece in _pieces(window, 1):
-                yield from rows.take(pa.array(piece.order)).combine_chunks().to_batches()
+            rows = replace(window, table=window.table.drop_columns(sort.names))
+            for piece in rows.pieces(_batch_rows(window)):
+                yield from piece.combine_chunks().to_batches()
 
 
 class _Sort:
@@ -206,8 +205,14 @@ class _Sort:
         return Window(table, *RowOrder(tuple(self.names)).sort(table))
 
 
-def _pieces(window: Window, batches: int) -> Iterator[Window]:
-    """The rows of a window in pieces of some batches."""
-    rows = max(1, min(BATCH_ROWS, len(window.table) * _BATCH_BYTES // max(1, window.table.nbytes))) * batches
+def _batch_rows(window: Window) -> int:
+    """The number of rows of a batch."""
+    size = max(1, int(window.table.nbytes))
+    return max(1, min(BATCH_ROWS, len(window.table) * _BATCH_BYTES // size))
+
+
+def _parts(window: Window) -> Iterator[Window]:
+    """The rows of a window in parts of some batches."""
+    rows = _batch_rows(window) * _BATCHES_PER_PART
     for first in range(0, len(window.order), rows):
         yield Window(window.table, window.order[first : first + rows], window.starts[:0])
