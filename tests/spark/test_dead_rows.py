@@ -153,23 +153,60 @@ def test_a_reader_that_knows_no_positions_is_not_chosen(spark: SparkSession, key
         spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
 
 
-def test_bits_are_not_copied_into_each_row(spark: SparkSession, sql: Sql) -> None:
+@pytest.fixture
+def by_rows(spark: SparkSession) -> Iterator[None]:
+    """Spark's reader returns rows, as it does for more than a hundred columns."""
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    yield
+    spark.conf.unset("spark.sql.codegen.wholeStage")
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("options", [_VECTORS, _MERGED], ids=["vectors", "merged"])
+def test_more_than_a_hundred_columns_are_read_natively(spark: SparkSession, sql: Sql, options: str) -> None:
     columns = [f"c{i}" for i in range(120)]
     sql(
         f"CREATE TABLE wide (k INT, {', '.join(f'{c} BIGINT' for c in columns)})"
-        " TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1', 'deletion-vectors.enabled' = 'true')"
+        f" TBLPROPERTIES ('primary-key' = 'k', {options})"
     )
     values = ", ".join(f"id + {i}" for i in range(120))
     sql(f"INSERT INTO wide SELECT CAST(id AS INT), {values} FROM range(100)")
     sql("DELETE FROM wide WHERE k % 10 = 5")
-    assert _NATIVE not in _plan(spark, "SELECT * FROM wide")
-    assert _NATIVE in _plan(spark, "SELECT k, c7, c99 FROM wide WHERE c3 > 5")
+    for query in ("SELECT * FROM wide", "SELECT k, c7, c99 FROM wide WHERE c3 > 5"):
+        assert _NATIVE in _plan(spark, query)
     assert sql("SELECT count(*), sum(k), sum(c7), sum(c119) FROM (SELECT * FROM wide)") == [(90, 4450, 5080, 15160)]
-    spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    try:
-        assert _NATIVE not in _plan(spark, "SELECT k, c7, c99 FROM wide WHERE c3 > 5")
-    finally:
-        spark.conf.unset("spark.sql.codegen.wholeStage")
+    assert len(sql("SELECT * FROM wide WHERE 100 / (k - 5) < 30 AND c1 > 3")) == 84
+    assert sql("SELECT count(*) FROM (SELECT * FROM wide) a JOIN (SELECT * FROM wide) b ON a.k = b.c1") == [(79,)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM t",
+        "SELECT n FROM t WHERE n BETWEEN 300 AND 900 AND p = 'p1'",
+        "SELECT p, count(*), sum(amount), max(name) FROM t WHERE 10 / (k - 5) < 2 GROUP BY p",
+        "WITH c AS (SELECT k, n FROM t WHERE k < 700) SELECT x.k, y.n FROM c x LEFT JOIN c y ON x.k = y.n",
+        "SELECT a.k FROM t a JOIN t b ON a.k = b.n AND a.p = b.p WHERE b.name LIKE 'second 1%'",
+        "SELECT k FROM t WHERE k IN (SELECT n FROM t WHERE p = 'p0') AND k > (SELECT min(k) + 10 FROM t)",
+    ],
+)
+def test_readers_that_return_rows_answer_alike(
+    spark: SparkSession, keyed: Sql, by_workers: Callable[[str], list[Row]], by_rows: None, query: str
+) -> None:
+    assert _NATIVE in _plan(spark, query)
+    assert sorted(map(repr, spark.sql(query).collect())) == sorted(map(repr, by_workers(query)))
+
+
+def test_rows_of_a_kept_plan_stay_right_when_runtime_filters_leave_other_files(
+    spark: SparkSession, sql: Sql, by_rows: None
+) -> None:
+    _make(sql, _MERGED)
+    frame = spark.sql(
+        "SELECT a.k, a.p FROM t a JOIN (SELECT DISTINCT p FROM t WHERE k = rand() * 0 + 3) b ON a.p = b.p"
+    )
+    first = sorted(map(tuple, frame.collect()))
+    assert first == [(k, "p0") for k in range(0, _ROWS, 3) if k % 11 != 5]
+    assert sorted(map(tuple, frame.collect())) == first
 
 
 def test_append_tables_and_wide_vectors_are_read_natively_too(spark: SparkSession, sql: Sql) -> None:

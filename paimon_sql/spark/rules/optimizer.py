@@ -12,7 +12,7 @@ from typing import ClassVar
 from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, DATASOURCES, EXPRESSIONS, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, DATASOURCES, EXPRESSIONS, TYPES, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN, NODE, Rewrite, Rule, compiled_rule, with_children
@@ -154,7 +154,7 @@ def new_id(jvm: Jvm) -> ExprId:
 
 def new_attribute(jvm: Jvm, name: str, kind: TypeJson, *, nullable: bool = True) -> Attribute:
     """An attribute with a new id; `kind` is a type in Spark's JSON form."""
-    metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
+    metadata = jvm.singleton(f"{TYPES}.Metadata").empty()
     members = (name, jvm.struct(kind), nullable, metadata, new_id(jvm), jvm.nil)
     return jvm.new(f"{EXPRESSIONS}.AttributeReference", *members)
 
@@ -169,6 +169,17 @@ def new_alias(jvm: Jvm, value: Expression, name: str, identity: ExprId, *more: o
 def new_literal(jvm: Jvm, value: int | str) -> Expression:
     """A constant."""
     return jvm.singleton(f"{EXPRESSIONS}.Literal").apply(value)
+
+
+def object_literal(jvm: Jvm, value: JavaObject, kind: str) -> Expression:
+    """A Java object as a constant, of the class of that full name; it is serialized with the plan's tasks."""
+    return jvm.new(f"{EXPRESSIONS}.Literal", value, jvm.new(f"{TYPES}.ObjectType", jvm.java_class(kind)))
+
+
+def invoked(jvm: Jvm, target: Expression, method: str, kind: str, arguments: Sequence[Expression]) -> Expression:
+    """The result of a Java method, which is never null, of a member of ``DataTypes``; null only of null arguments."""
+    members = (target, method, getattr(jvm.cls(f"{TYPES}.DataTypes"), kind), jvm.seq(arguments), jvm.nil)
+    return jvm.new(f"{EXPRESSIONS}.objects.Invoke", *members, True, False, True)
 
 
 def with_parts(jvm: Jvm, plan: LogicalPlan, **parts: object) -> LogicalPlan:

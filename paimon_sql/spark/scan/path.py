@@ -23,7 +23,13 @@ from paimon_sql.spark.java.objects import Seq
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hadoop_files import reads
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.scan.proxies.deletion_mask import DeletionMask, MaskedScanProxy, can_mask, has_deletion_mask
+from paimon_sql.spark.scan.proxies.deletion_mask import (
+    DeletionMask,
+    MaskedScanProxy,
+    can_mask,
+    has_deletion_mask,
+    mask_column,
+)
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, PythonScanProxy
@@ -396,8 +402,10 @@ class ScanFactory:
         native = (*planned, self.pushed, variants.structs if variants is not None else {})
         if decision.path is ScanPath.NATIVE:
             return NativeScanProxy(*native, traits=traits)
-        is_masked = decision.path is ScanPath.MASKED
-        twin = MaskedScanProxy(*native, request.predicate, traits=traits) if is_masked else None
+        twin = None
+        if decision.path is ScanPath.MASKED:
+            column = mask_column(self.session.jvm, plan, request.columns, native[-1], request.predicate)
+            twin = MaskedScanProxy(*native, request.predicate, column, traits=traits)
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in read_tasks(request, plan)]

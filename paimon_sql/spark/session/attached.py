@@ -21,7 +21,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG, private_field
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import remove_rules
 from paimon_sql.spark.rules.optimizer import add_rules
-from paimon_sql.spark.scan.proxies.deletion_mask import DeletedRowFilter
+from paimon_sql.spark.scan.rules.deleted_rows import DeletedRowFilter
 from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
 from paimon_sql.spark.statement_rules.catalog_listings import ViewsAmongTables

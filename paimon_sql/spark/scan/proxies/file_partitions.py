@@ -54,15 +54,32 @@ _PARTITIONS = f"""
         }}
         return made;
     }}"""
-_ROWS = f"""
-    public static {_ROW}[] rows(byte[] values, byte[] lengths) {{
+_VALUES = """
+    public static java.util.List values(byte[] values, byte[] lengths) {
         java.nio.LongBuffer next = numbers(lengths);
-        {_ROW}[] made = new {_ROW}[next.remaining()];
+        java.util.ArrayList made = new java.util.ArrayList(next.remaining());
         int start = 0;
+        while (next.hasRemaining()) {
+            int end = start + (int) next.get();
+            made.add(java.util.Arrays.copyOfRange(values, start, end));
+            start = end;
+        }
+        return made;
+    }"""
+_BINARY_ROWS = f"""
+    public static {_ROW}[] binaryRows(java.util.List values) {{
+        {_ROW}[] made = new {_ROW}[values.size()];
         for (int i = 0; i < made.length; i++) {{
-            byte[] value = new byte[(int) next.get()];
-            System.arraycopy(values, start, value, 0, value.length);
-            start += value.length;
+            made[i] = new {EXPRESSIONS}.GenericInternalRow(new Object[] {{ values.get(i) }});
+        }}
+        return made;
+    }}"""
+_INT_ROWS = f"""
+    public static {_ROW}[] intRows(byte[] values) {{
+        java.nio.LongBuffer next = numbers(values);
+        {_ROW}[] made = new {_ROW}[next.remaining()];
+        for (int i = 0; i < made.length; i++) {{
+            Object value = Integer.valueOf((int) next.get());
             made[i] = new {EXPRESSIONS}.GenericInternalRow(new Object[] {{ value }});
         }}
         return made;
@@ -93,10 +110,21 @@ def file_partitions(jvm: Jvm, files: Sequence[JavaObject], counts: Sequence[int]
     return cast("Sequence[JavaObject]", _call(jvm, "partitions")(files, packed))
 
 
+def binary_values(jvm: Jvm, values: Sequence[bytes]) -> JavaObject:
+    """A Java list of binary values."""
+    lengths = np.array(list(map(len, values)), dtype="<i8")
+    return _call(jvm, "values")(b"".join(values), lengths.tobytes())
+
+
 def binary_rows(jvm: Jvm, values: Sequence[bytes]) -> Sequence[InternalRow]:
     """An array of rows with one binary value each."""
-    lengths = np.array(list(map(len, values)), dtype="<i8")
-    return cast("Sequence[InternalRow]", _call(jvm, "rows")(b"".join(values), lengths.tobytes()))
+    return cast("Sequence[InternalRow]", _call(jvm, "binaryRows")(binary_values(jvm, values)))
+
+
+def int_rows(jvm: Jvm, values: Sequence[int]) -> Sequence[InternalRow]:
+    """An array of rows with one int each."""
+    packed = np.array(values, dtype="<i8").tobytes()
+    return cast("Sequence[InternalRow]", _call(jvm, "intRows")(packed))
 
 
 def urls(paths: Iterable[str]) -> list[str]:
@@ -116,5 +144,5 @@ def _url(path: str) -> str:
 
 
 def _call(jvm: Jvm, method: str) -> JavaMethod:
-    jvm.compiled_class(_CLASS, (_NUMBERS, _FILES, _PARTITIONS, _ROWS), beside=_FILE)
+    jvm.compiled_class(_CLASS, (_NUMBERS, _FILES, _PARTITIONS, _VALUES, _BINARY_ROWS, _INT_ROWS), beside=_FILE)
     return jvm.static(_CLASS, method)

@@ -133,11 +133,16 @@ class NativeScanProxy(PlannedScanProxy):
         return builder.build()
 
 
+def is_vectorized(jvm: Jvm, struct: StructType) -> bool:
+    """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
+    return bool(
+        jvm.singleton(f"{DATASOURCES}.parquet.ParquetUtils").isBatchReadSupportedForSchema(jvm.settings, struct)
+    )
+
+
 def returns_batches(jvm: Jvm, struct: StructType) -> bool:
-    """Whether Spark's Parquet reader returns the columns of a struct in batches, by the settings of this thread."""
+    """Whether that reader returns the batches as well; otherwise it copies each row out of them."""
     settings = jvm.settings
-    if not settings.wholeStageEnabled():
-        return False
-    if not jvm.singleton(f"{DATASOURCES}.parquet.ParquetUtils").isBatchReadSupportedForSchema(settings, struct):
+    if not settings.wholeStageEnabled() or not is_vectorized(jvm, struct):
         return False
     return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
