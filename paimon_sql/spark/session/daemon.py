@@ -2,10 +2,14 @@
 
 It imports the modules of workers before it forks them, which saves each worker a second of imports and shares their
 memory pages. The threads that these imports start (OpenBLAS, jemalloc) stop automatically before a fork.
+
+A worker collects garbage after each task. The objects of the modules are exempt: to visit them would take longer than
+many a task, and would copy the shared pages.
 """
 
 from __future__ import annotations
 
+import gc
 import socket
 
 import pandas  # noqa: F401 - imported for the workers
@@ -45,5 +49,7 @@ def _quiet_worker(sock: socket.socket, authenticated: bool) -> int:
 
 if __name__ == "__main__":
     preload()
+    gc.collect()
+    gc.freeze()
     daemon.worker = _quiet_worker
     daemon.manager()
