@@ -21,12 +21,11 @@ import prompt_toolkit, rich.console, typer
 from tests.windows import pretend
 pretend()
 import paimon_sql
-needs_forks = ("paimon_sql.spark.session.daemon",)
 for package in ("format", "storage", "catalog", "procedures", "system_tables", "report", "api", "observability", "sql",
                 "shell", "spark"):
     root = importlib.import_module(f"paimon_sql.{package}")
     for found in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
-        if not found.name.endswith("__main__") and found.name not in needs_forks:
+        if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
 print("imported")
 """

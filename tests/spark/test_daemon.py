@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import subprocess
 import sys
@@ -32,13 +33,45 @@ def test_functions_of_workers_need_no_grammar(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_a_worker_whose_reader_is_gone_says_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_worker_whose_reader_is_gone_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     def broken(sock: socket.socket, authenticated: bool) -> int:
         raise BrokenPipeError
 
-    monkeypatch.setattr(daemon, "_worker", broken)
     with socket.socket() as sock:
-        assert daemon._quiet_worker(sock, True) != 0
+        assert daemon.tidy(broken)(sock, True) != 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_garbage_of_a_task_is_found_without_visiting_modules(spark: SparkSession) -> None:
+    def main(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"exempt": [gc.get_freeze_count()] * batch.num_rows})
+
+    ((exempt,),) = spark.range(1).mapInArrow(main, "exempt long").collect()
+    assert exempt > 50_000
+
+
+_MEMORY = """
+import sys
+from paimon_sql.spark.session import worker_memory
+if sys.argv[1] == "keep":
+    worker_memory.keep_freed_memory()
+import numpy as np
+
+np.ones(150_000_000, np.int8).sum()
+kept = worker_memory._resident_bytes()
+worker_memory._MAX_RESIDENT = 0
+worker_memory.return_freed_memory()
+print(kept, worker_memory._resident_bytes())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other allocators")
+def test_a_worker_keeps_freed_memory_and_returns_what_is_too_much() -> None:
+    def measured(mode: str) -> list[int]:
+        made = subprocess.run([sys.executable, "-c", _MEMORY, mode], check=True, capture_output=True, text=True).stdout
+        return list(map(int, made.split()))
+
+    (by_default, _), (kept, returned) = measured("default"), measured("keep")
+    assert kept - by_default > 100_000_000
+    assert kept - returned > 100_000_000
