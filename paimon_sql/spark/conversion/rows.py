@@ -17,7 +17,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.java.catalyst import InternalRow, StructType
-from paimon_sql.spark.java.objects import JavaMethod
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, EXPRESSIONS, SETTINGS, Jvm
 from paimon_sql.storage.execution.threads import map_in_threads
 
