@@ -164,6 +164,45 @@ def to_java(jvm: Jvm, error: Exception) -> Throwable:
     return exception
 
 
+_STEADY = "paimon.SteadyAnswers"
+_STEADY_MEMBERS = (
+    "public java.lang.reflect.InvocationHandler python;",
+    "public java.util.Map answers;",
+    "public SteadyAnswers(String name) { super(name, null); }",
+    """public Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+        Object known = arguments == null || arguments.length == 0 ? answers.get(method.getName()) : null;
+        return known != null ? known : python.invoke(target, method, arguments);
+    }""",
+    # Python's object lives as long as its own handler.
+    "protected void finalize() {}",
+    f"""public static Object of(Object proxy, java.util.Map answers) throws ReflectiveOperationException {{
+        java.lang.reflect.InvocationHandler python = java.lang.reflect.Proxy.getInvocationHandler(proxy);
+        java.lang.reflect.Field name = {_HANDLER}.class.getDeclaredField("id");
+        name.setAccessible(true);
+        {_STEADY} made = new {_STEADY}((String) name.get(python));
+        made.python = python;
+        made.answers = answers;
+        Class kind = proxy.getClass();
+        return java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kind.getInterfaces(), made);
+    }}""",
+)
+
+
+def with_steady_answers(proxy: Proxy, methods: Sequence[str]) -> JavaObject:
+    """A proxy's object in the JVM, which asks Python only now for the answers of some methods without parameters.
+
+    Args:
+        proxy: the proxy.
+        methods: the names of the methods, whose answers never change and are not null.
+    """
+    jvm = proxy.jvm
+    jvm.compiled_class(_STEADY, _STEADY_MEMBERS, beside=_HANDLER, parent=_HANDLER)
+    made: JavaObject = jvm.static(_STEADY, "of")(
+        proxy, jvm.java_map({name: getattr(proxy, name)() for name in methods})
+    )
+    return made
+
+
 @dataclass(eq=False)
 class ScalaFunction(Proxy):
     """A Scala function of up to two parameters.
