@@ -119,20 +119,31 @@ _PIECE_BYTES = 8 << 20
 """Bytes that one thread converts at once."""
 _THREADS = 4
 _ARROW_ROWS = "paimon.ArrowRows"
+_FEW_ROWS = 1000
+"""The most rows that are copied without generated code: to generate it takes longer than to copy them."""
+_INTERPRETED = f"""
+    private static {EXPRESSIONS}.UnsafeProjection interpreted({_STRUCT} schema) {{
+        java.util.ArrayList columns = new java.util.ArrayList();
+        for (int i = 0; i < schema.length(); i++)
+            columns.add(new {EXPRESSIONS}.BoundReference(i, schema.apply(i).dataType(), true));
+        return {EXPRESSIONS}.InterpretedUnsafeProjection$.MODULE$.createProjection(
+            scala.jdk.javaapi.CollectionConverters.asScala(columns).toSeq());
+    }}"""
 _ROWS = f"""
-    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, String zone) {{
+    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, String zone, boolean few) {{
         scala.collection.Iterator rows =
             {_CONVERTERS}$.MODULE$.fromBatchIterator(batches, schema, zone, false, false, null);
-        {EXPRESSIONS}.UnsafeProjection copier = {EXPRESSIONS}.UnsafeProjection$.MODULE$.create(schema);
+        {EXPRESSIONS}.UnsafeProjection copier =
+            few ? interpreted(schema) : {EXPRESSIONS}.UnsafeProjection$.MODULE$.create(schema);
         java.util.ArrayList made = new java.util.ArrayList();
         while (rows.hasNext()) made.add(copier.apply(({_ROW}) rows.next()).copy());
         return ({_ROW}[]) made.toArray(new {_ROW}[0]);
     }}"""
 """Converts Arrow batches to rows; ``ArrowConverters.toDataFrame`` plans a query for that."""
 _ROWS_OF_MESSAGE = f"""
-    public static {_ROW}[] ofMessage(byte[] message, {_STRUCT} schema) {{
+    public static {_ROW}[] ofMessage(byte[] message, {_STRUCT} schema, boolean few) {{
         scala.collection.Iterator one = scala.collection.Iterator$.MODULE$.single(message);
-        return rows(one, schema, {SETTINGS}.get().sessionLocalTimeZone());
+        return rows(one, schema, {SETTINGS}.get().sessionLocalTimeZone(), few);
     }}"""
 _CALL_BYTES = 64 << 10
 """Maximum bytes that pass through a call of Py4J, which encodes them as text; more cross faster by a file."""
@@ -166,8 +177,9 @@ def _rows_per_piece(table: pa.Table) -> int:
 
 def _converted(jvm: Jvm, batch: pa.RecordBatch, struct: StructType) -> Sequence[InternalRow]:
     """The rows of one batch."""
+    few = batch.num_rows <= _FEW_ROWS
     if batch.nbytes <= _CALL_BYTES:
-        return cast("Sequence[InternalRow]", _converter(jvm, "ofMessage")(bytearray(batch.serialize()), struct))
+        return cast("Sequence[InternalRow]", _converter(jvm, "ofMessage")(bytearray(batch.serialize()), struct, few))
     with tempfile.NamedTemporaryFile(prefix="paimon-sql-rows-", suffix=".arrow") as file:
         with pa.ipc.new_stream(file, batch.schema) as stream:
             stream.write_batch(batch)
@@ -175,11 +187,11 @@ def _converted(jvm: Jvm, batch: pa.RecordBatch, struct: StructType) -> Sequence[
         # PySpark passes local data in the same way.
         messages = jvm.static("org.apache.spark.sql.api.python.PythonSQLUtils", "readArrowStreamFromFile")(file.name)
         zone = jvm.settings.sessionLocalTimeZone()
-        return cast("Sequence[InternalRow]", _converter(jvm, "rows")(messages, struct, zone))
+        return cast("Sequence[InternalRow]", _converter(jvm, "rows")(messages, struct, zone, few))
 
 
 def _converter(jvm: Jvm, method: str) -> JavaMethod:
-    jvm.compiled_class(_ARROW_ROWS, (_ROWS, _ROWS_OF_MESSAGE), beside=_ROW)
+    jvm.compiled_class(_ARROW_ROWS, (_INTERPRETED, _ROWS, _ROWS_OF_MESSAGE), beside=_ROW)
     return jvm.static(_ARROW_ROWS, method)
 
 
