@@ -34,6 +34,11 @@ from paimon_sql.storage.table.time_travel.local_times import in_zone, zone_of
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _PREFIX = "spark.paimon."
+_SETTINGS, _SESSION = "paimon.SessionSettings", "org.apache.spark.sql.classic.SparkSession"
+_MENTIONED = f"""
+    public static boolean mentioned({_SESSION} session, String prefix) {{
+        return session.conf().getAll().toString().contains(prefix);
+    }}"""
 _TIMES = f"{CATALYST}.util.DateTimeUtils"
 
 
@@ -45,11 +50,11 @@ def session_options(session: JvmSession, catalog: str, identifier: Identifier) -
         catalog: the name of the table's catalog.
         identifier: the table.
     """
-    settings = session.conf
-    # Most sessions have none: one string shows it.
-    if _PREFIX not in settings.getAll().toString():
+    # Most sessions have none.
+    session.jvm.compiled_class(_SETTINGS, (_MENTIONED,), beside=_SESSION)
+    if not session.jvm.static(_SETTINGS, "mentioned")(session.java, _PREFIX):
         return {}
-    known = session.jvm.strings_map(settings.getAllAsJava())
+    known = session.jvm.strings_map(session.conf.getAllAsJava())
     given = {k.removeprefix(_PREFIX): v for k, v in known.items() if k.startswith(_PREFIX)}
     general = {k: v for k, v in given.items() if find_option(k) is not None}
     special = _of_table(given, (catalog, identifier.database, identifier.table))
@@ -200,6 +205,16 @@ _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
 _PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
 
 
+def informative(context: tuple[object, ...]) -> tuple[object, ...]:
+    """The arguments of a ``loadTable`` call after the name; none if they tell nothing, as those of most reads.
+
+    Whoever asks for what they tell then calls the JVM no more.
+    """
+    options = _options_in(context)
+    is_empty = bool(context) and _is_plain(context) and (options is None or options.isEmpty())
+    return () if is_empty else context
+
+
 def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     """The options of time travel in the arguments of a ``loadTable`` call after the name.
 
@@ -208,10 +223,7 @@ def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     """
     if not context:
         return {}
-    options = _options_in(context)
-    if _is_plain(context) and (options is None or options.isEmpty()):
-        return {}
-    first = context[0]
+    options, first = _options_in(context), context[0]
     if isinstance(first, str):
         return {_VERSION: first}
     if isinstance(first, int):

@@ -66,7 +66,8 @@ class Tables(CatalogPart):
         return True
 
     def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
-        return self._or_no_table(ident, lambda: self._load(ident, *context), context)
+        told = options.informative(context)
+        return self._or_no_table(ident, lambda: self._load(ident, *told), told)
 
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         found = self._or_no_table(ident, lambda: self._load(ident))

@@ -17,8 +17,8 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.java.catalyst import InternalRow, StructType
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, EXPRESSIONS, Jvm
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, EXPRESSIONS, SETTINGS, Jvm
 from paimon_sql.storage.execution.threads import map_in_threads
 
 _EPOCH = datetime(1970, 1, 1)
@@ -119,16 +119,32 @@ _PIECE_BYTES = 8 << 20
 """Bytes that one thread converts at once."""
 _THREADS = 4
 _ARROW_ROWS = "paimon.ArrowRows"
+_FEW_ROWS = 1000
+"""The most rows that are copied without generated code: to generate it takes longer than to copy them."""
+_INTERPRETED = f"""
+    private static {EXPRESSIONS}.UnsafeProjection interpreted({_STRUCT} schema) {{
+        java.util.ArrayList columns = new java.util.ArrayList();
+        for (int i = 0; i < schema.length(); i++)
+            columns.add(new {EXPRESSIONS}.BoundReference(i, schema.apply(i).dataType(), true));
+        return {EXPRESSIONS}.InterpretedUnsafeProjection$.MODULE$.createProjection(
+            scala.jdk.javaapi.CollectionConverters.asScala(columns).toSeq());
+    }}"""
 _ROWS = f"""
-    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, String zone) {{
+    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, String zone, boolean few) {{
         scala.collection.Iterator rows =
             {_CONVERTERS}$.MODULE$.fromBatchIterator(batches, schema, zone, false, false, null);
-        {EXPRESSIONS}.UnsafeProjection copier = {EXPRESSIONS}.UnsafeProjection$.MODULE$.create(schema);
+        {EXPRESSIONS}.UnsafeProjection copier =
+            few ? interpreted(schema) : {EXPRESSIONS}.UnsafeProjection$.MODULE$.create(schema);
         java.util.ArrayList made = new java.util.ArrayList();
         while (rows.hasNext()) made.add(copier.apply(({_ROW}) rows.next()).copy());
         return ({_ROW}[]) made.toArray(new {_ROW}[0]);
     }}"""
 """Converts Arrow batches to rows; ``ArrowConverters.toDataFrame`` plans a query for that."""
+_ROWS_OF_MESSAGE = f"""
+    public static {_ROW}[] ofMessage(byte[] message, {_STRUCT} schema, boolean few) {{
+        scala.collection.Iterator one = scala.collection.Iterator$.MODULE$.single(message);
+        return rows(one, schema, {SETTINGS}.get().sessionLocalTimeZone(), few);
+    }}"""
 _CALL_BYTES = 64 << 10
 """Maximum bytes that pass through a call of Py4J, which encodes them as text; more cross faster by a file."""
 
@@ -161,21 +177,22 @@ def _rows_per_piece(table: pa.Table) -> int:
 
 def _converted(jvm: Jvm, batch: pa.RecordBatch, struct: StructType) -> Sequence[InternalRow]:
     """The rows of one batch."""
+    few = batch.num_rows <= _FEW_ROWS
     if batch.nbytes <= _CALL_BYTES:
-        return _of_messages(jvm, jvm.scala_iterator([bytearray(batch.serialize())]), struct)
+        return cast("Sequence[InternalRow]", _converter(jvm, "ofMessage")(bytearray(batch.serialize()), struct, few))
     with tempfile.NamedTemporaryFile(prefix="paimon-sql-rows-", suffix=".arrow") as file:
         with pa.ipc.new_stream(file, batch.schema) as stream:
             stream.write_batch(batch)
         file.flush()
         # PySpark passes local data in the same way.
         messages = jvm.static("org.apache.spark.sql.api.python.PythonSQLUtils", "readArrowStreamFromFile")(file.name)
-        return _of_messages(jvm, messages, struct)
+        zone = jvm.settings.sessionLocalTimeZone()
+        return cast("Sequence[InternalRow]", _converter(jvm, "rows")(messages, struct, zone, few))
 
 
-def _of_messages(jvm: Jvm, messages: JavaObject, struct: StructType) -> Sequence[InternalRow]:
-    jvm.compiled_class(_ARROW_ROWS, (_ROWS,), beside=_ROW)
-    zone = jvm.settings.sessionLocalTimeZone()
-    return cast("Sequence[InternalRow]", jvm.static(_ARROW_ROWS, "rows")(messages, struct, zone))
+def _converter(jvm: Jvm, method: str) -> JavaMethod:
+    jvm.compiled_class(_ARROW_ROWS, (_INTERPRETED, _ROWS, _ROWS_OF_MESSAGE), beside=_ROW)
+    return jvm.static(_ARROW_ROWS, method)
 
 
 def _class_tag(jvm: Jvm, name: str) -> JavaObject:

@@ -366,11 +366,23 @@ _MAX_ELEMENTS = 1000
 """Longer lists cost more to serialize than their predicate saves."""
 
 
+_ARRAY = f"{EXPRESSIONS}.CreateArray"
+_TEXTS = "paimon.ExpressionTexts"
+_TEXT_OF = f"""
+    public static String of(scala.collection.immutable.Seq expressions) {{
+        return new {_ARRAY}(expressions, false).toJSON();
+    }}"""
+
+
 def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
     """A Scala ``Seq`` of expressions as JSON, in one round trip as the elements of an array; timestamps are in UTC."""
-    array: Expression = jvm.new(f"{EXPRESSIONS}.CreateArray", expressions, False)
-    text = array.toJSON()
-    if f'.{_OVERLAP}"' in text:
+    jvm.compiled_class(_TEXTS, (_TEXT_OF,), beside=_ARRAY)
+    text = str(jvm.static(_TEXTS, "of")(expressions))
+    overlaps = f'.{_OVERLAP}"' in text
+    if not overlaps and _INSTANT not in text:
+        return text
+    array: Expression = jvm.new(_ARRAY, expressions, False)
+    if overlaps:
         array = _with_elements(jvm, array)
         text = array.toJSON()
     # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.

@@ -164,6 +164,45 @@ def to_java(jvm: Jvm, error: Exception) -> Throwable:
     return exception
 
 
+_STEADY = "paimon.SteadyAnswers"
+_STEADY_MEMBERS = (
+    "public java.lang.reflect.InvocationHandler python;",
+    "public java.util.Map answers;",
+    "public SteadyAnswers(String name) { super(name, null); }",
+    """public Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+        Object known = arguments == null || arguments.length == 0 ? answers.get(method.getName()) : null;
+        return known != null ? known : python.invoke(target, method, arguments);
+    }""",
+    # Python's object lives as long as its own handler.
+    "protected void finalize() {}",
+    f"""public static Object of(Object proxy, java.util.Map answers) throws ReflectiveOperationException {{
+        java.lang.reflect.InvocationHandler python = java.lang.reflect.Proxy.getInvocationHandler(proxy);
+        java.lang.reflect.Field name = {_HANDLER}.class.getDeclaredField("id");
+        name.setAccessible(true);
+        {_STEADY} made = new {_STEADY}((String) name.get(python));
+        made.python = python;
+        made.answers = answers;
+        Class kind = proxy.getClass();
+        return java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kind.getInterfaces(), made);
+    }}""",
+)
+
+
+def with_steady_answers(proxy: Proxy, methods: Sequence[str]) -> JavaObject:
+    """A proxy's object in the JVM, which asks Python only now for the answers of some methods without parameters.
+
+    Args:
+        proxy: the proxy.
+        methods: the names of the methods, whose answers never change and are not null.
+    """
+    jvm = proxy.jvm
+    jvm.compiled_class(_STEADY, _STEADY_MEMBERS, beside=_HANDLER, parent=_HANDLER)
+    made: JavaObject = jvm.static(_STEADY, "of")(
+        proxy, jvm.java_map({name: getattr(proxy, name)() for name in methods})
+    )
+    return made
+
+
 @dataclass(eq=False)
 class ScalaFunction(Proxy):
     """A Scala function of up to two parameters.
@@ -188,6 +227,7 @@ Method = Callable[[JavaObject, Sequence[object], Callable[[], object]], object]
 """A method in Python: its parameters are the Java object, the arguments, and a function that calls the superclass."""
 
 _PROXY = "javassist.util.proxy"
+_METHODS = f"{_PROXY}.MethodHandler"
 
 
 def subclass_instance(
@@ -202,14 +242,61 @@ def subclass_instance(
         arguments: the arguments of the parent's constructor, which is found by their number.
         interfaces: further interfaces; their methods that `methods` lacks are Java's defaults.
     """
-    key = f"{parent} {sorted(methods)} {sorted(interfaces)}"
-    made = jvm.constant(f"subclass {key}", lambda: _subclass(jvm, parent, frozenset(methods), interfaces))
+    return _instance(jvm, parent, frozenset(methods), interfaces, arguments, _Methods(jvm, methods))
+
+
+_TELLING = "paimon.Telling"
+_TOLD = "public volatile scala.Function2 told;"
+_INVOKE = """
+    public Object invoke(Object target, java.lang.reflect.Method method, java.lang.reflect.Method proceed,
+            Object[] arguments) throws Throwable {
+        Object answer = null;
+        try {
+            answer = proceed.invoke(target, arguments);
+        } catch (java.lang.reflect.InvocationTargetException error) {
+            throw error.getCause();
+        }
+        told.apply(method.getName(), arguments[0]);
+        return answer;
+    }"""
+
+
+def telling_instance(
+    jvm: Jvm, parent: str, methods: Sequence[str], told: Callable[[str, str], object], *arguments: object
+) -> JavaObject:
+    """A new object of a subclass of a Java class that tells Python of some calls after the parent has answered them.
+
+    Compared with `subclass_instance`, Python need not ask which method was called with what, and call the parent.
+
+    Args:
+        jvm: the JVM.
+        parent: the full name of the class.
+        methods: the names of the methods, whose first parameter is a string.
+        told: called with the name of the method and its first argument.
+        arguments: the arguments of the parent's constructor.
+    """
+    made = jvm.compiled_class(_TELLING, (_TOLD, _INVOKE), beside=_METHODS, interfaces=[_METHODS])
+    handler = jvm.compiled_object(made, told=ScalaFunction(jvm, told))
+    return _instance(jvm, parent, frozenset(methods), (), arguments, handler)
+
+
+def _instance(
+    jvm: Jvm,
+    parent: str,
+    names: frozenset[str],
+    interfaces: Sequence[str],
+    arguments: Sequence[object],
+    handler: object,
+) -> JavaObject:
+    """A new object of a subclass, whose methods of these names a handler answers."""
+    key = f"{parent} {sorted(names)} {sorted(interfaces)}"
+    made = jvm.constant(f"subclass {key}", lambda: _subclass(jvm, parent, names, interfaces))
     found = jvm.constant(
         f"constructor {key} {len(arguments)}",
         lambda: next(c for c in made.getConstructors() if c.getParameterCount() == len(arguments)),
     )
     instance = found.newInstance(jvm.objects(arguments))
-    instance.setHandler(_Methods(jvm, methods))
+    instance.setHandler(handler)
     return instance
 
 
@@ -235,7 +322,7 @@ class _Named(Proxy):
 class _Methods(Proxy):
     """The methods of one object."""
 
-    implements = [f"{_PROXY}.MethodHandler"]
+    implements = [_METHODS]
 
     def __init__(self, jvm: Jvm, methods: Mapping[str, Method]) -> None:
         super().__init__(jvm)

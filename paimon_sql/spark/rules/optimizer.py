@@ -12,7 +12,7 @@ from typing import ClassVar
 from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject, Seq
-from paimon_sql.spark.jvm.gateway import CATALYST, DATASOURCES, EXPRESSIONS, TYPES, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, DATASOURCES, EXPRESSIONS, TYPES, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN, NODE, Rewrite, Rule, compiled_rule, with_children
@@ -20,6 +20,7 @@ from paimon_sql.spark.rules.compiled_rule import LOGICAL_PLAN, NODE, Rewrite, Ru
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""
 _CLASS = "paimon.PlanRule"
+_RELATION, _LOCAL = f"{DATASOURCES}.v2.{SCAN}", f"{CONNECTOR}.read.LocalScan"
 _CONDITION = (
     "public volatile java.util.Set roots;",
     "public volatile boolean scans;",
@@ -28,7 +29,10 @@ _CONDITION = (
             if (this.roots.contains(plan.getClass().getSimpleName())) return true;
             if (!this.scans) return false;
             scala.collection.Iterator leaves = plan.collectLeaves().iterator();
-            while (leaves.hasNext()) if ("{SCAN}".equals(leaves.next().getClass().getSimpleName())) return true;
+            while (leaves.hasNext()) {{
+                Object leaf = leaves.next();
+                if (leaf instanceof {_RELATION} && !((({_RELATION}) leaf).scan() instanceof {_LOCAL})) return true;
+            }}
             return false;
         }}""",
 )
@@ -62,7 +66,7 @@ class PlanRule(Rule):
 
     Attributes:
         roots: the simple class names of the root nodes of plans that it applies to.
-        reads_scans: whether it also applies to all plans that scan tables.
+        reads_scans: whether it also applies to all plans that scan tables, unless the driver has read all rows.
     """
 
     roots: ClassVar[frozenset[str]] = frozenset()

@@ -204,17 +204,19 @@ class ScanPlanner:
     def _plan(
         self, request: ScanRequest, predicate: Predicate | None, answers: IndexResults, snapshot: Snapshot | None = None
     ) -> ScanPlan:
+        # The driver reads all splits of a look-up: asking Spark how large they may be takes five calls.
+        jvm, table = self._jvm, request.table
         return plan_scan(
-            request.table,
+            table,
             predicate,
             snapshot=snapshot,
             limit=request.limit,
-            parallelism=self._jvm.parallelism,
+            parallelism=1 if request.is_lookup else jvm.parallelism,
             columns=set(request.names),
             row_ids=request.row_id_predicate,
             answers=answers,
             top=request.top,
-            split_size=split_size(self._jvm, request.table, request.columns),
+            split_size=SplitSize.of(table.options) if request.is_lookup else split_size(jvm, table, request.columns),
         )
 
 

@@ -113,8 +113,9 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     def newScanBuilder(self, options: StringMap) -> ScanBuilder:
         seen = self.table.reopened() if self.is_planned else self.table
-        table = with_read_options(self.session, seen, read_options(self.jvm, options))
-        builder = ScanBuilderProxy(self.session, table, self._note, also_read(options))
+        given = None if options.isEmpty() else options
+        table = with_read_options(self.session, seen, read_options(self.jvm, given))
+        builder = ScanBuilderProxy(self.session, table, self._note, also_read(given))
         return under_push_down(builder, table.options, table.schema.fields)
 
     def _note(self, snapshot: Snapshot | None) -> None:

@@ -15,11 +15,11 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.errors import root_message
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
-from paimon_sql.spark.jvm.proxy import Method, subclass_instance
+from paimon_sql.spark.jvm.proxy import subclass_instance, telling_instance
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.statement_log import StatementLog
 from paimon_sql.spark.thrift.calls import operation_manager
-from paimon_sql.spark.thrift.statements import StatementOperations
+from paimon_sql.spark.thrift.statements import EVENTS, StatementOperations
 
 PREFIX = "hive."
 """The prefix of the server's options."""
@@ -132,7 +132,7 @@ class ThriftServer:
         companion = jvm.singleton(f"{_SERVER}.HiveThriftServer2")
         # An error of the server must not end the process.
         companion.systemExitOnError().set(False)
-        _listen(jvm, companion, server, context, statements.events())
+        _listen(jvm, companion, server, context, statements)
         try:
             server.start()
         except Py4JJavaError:
@@ -170,7 +170,7 @@ class ThriftServer:
 
 
 def _listen(
-    jvm: Jvm, companion: JavaObject, server: JavaObject, context: JavaObject, events: Mapping[str, Method]
+    jvm: Jvm, companion: JavaObject, server: JavaObject, context: JavaObject, statements: StatementOperations
 ) -> None:
     """Register the server's events in Spark's UI, which Spark itself would do only after the server has started.
 
@@ -179,22 +179,19 @@ def _listen(
         companion: the Scala object of the server's class.
         server: the server.
         context: the Spark context.
-        events: methods of the event manager.
+        statements: what the event manager tells how statements end.
     """
     method = next(m for m in companion.getClass().getDeclaredMethods() if m.getName() == "createListenerAndUI")
     method.setAccessible(True)
     method.invoke(companion, jvm.objects([server, context]))
 
-    def with_cancelled_jobs(event: Method) -> Method:
-        def ended(target: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> None:
-            event(target, arguments, proceed)
+    def ended(event: str, statement_id: str) -> None:
+        statements.ended(event, statement_id)
+        if event in _CANCELLING:
             # A statement may start more jobs afterwards; Spark itself cancels only the running ones.
-            context.cancelJobGroupAndFutureJobs(arguments[0])
+            context.cancelJobGroupAndFutureJobs(statement_id)
 
-        return ended
-
-    methods = {**events, **{name: with_cancelled_jobs(events[name]) for name in _CANCELLING}}
-    manager = subclass_instance(jvm, f"{_SERVER}.ui.HiveThriftServer2EventManager", methods, context)
+    manager = telling_instance(jvm, f"{_SERVER}.ui.HiveThriftServer2EventManager", EVENTS, ended, context)
     getattr(companion, "eventManager_$eq")(manager)
 
 

@@ -7,12 +7,12 @@ Spark's own operation by ones without, and counts the rows of its result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.messages import message_of
-from paimon_sql.spark.jvm.proxy import Method, ScalaFunction
+from paimon_sql.spark.jvm.proxy import ScalaFunction
 from paimon_sql.spark.statement_log import LOG, Statement, StatementLog
 
 _SPARK = "org.apache.spark.sql.hive.thriftserver"
@@ -36,13 +36,16 @@ _OPERATION_MEMBERS = (
     f"""public StatementOperation({_PARAMETERS}) {{
         super(session, connection, text, overlay, background, timeout); }}""",
     # One call: each of what it asks would be one from Python, for every statement.
-    f"""public static {_OPERATION} create({_MANAGER} manager, {_CLI}.session.HiveSession connection, String text,
-            java.util.Map overlay, boolean background, long timeout, scala.Function2 shorten) throws {_EXCEPTION} {{
+    f"""public static {_OPERATION} create({_MANAGER} manager, Object[] given, scala.Function2 shorten)
+            throws {_EXCEPTION} {{
+        {_CLI}.session.HiveSession connection = ({_CLI}.session.HiveSession) given[0];
+        boolean background = ((Boolean) given[3]).booleanValue();
         {_SESSION} session = ({_SESSION}) manager.sessionToContexts().get(connection.getSessionHandle());
         if (session == null)
             throw new {_EXCEPTION}("The connection is closed.");
         boolean async = background && Boolean.parseBoolean(session.conf().get("{_ASYNC}", "true"));
-        {_OPERATION} made = new {_OPERATION}(session, connection, text, overlay, async, timeout);
+        {_OPERATION} made = new {_OPERATION}(session, connection, (String) given[1], (java.util.Map) given[2], async,
+            ((Long) given[4]).longValue());
         made.shorten = shorten;
         manager.handleToOperation().put(made.getHandle(), made);
         return made;
@@ -50,7 +53,7 @@ _OPERATION_MEMBERS = (
     """public String about() {
         Object client = getParentSession().getIpAddress();
         return statementId() + "\\n" + getParentSession().getSessionHandle().getHandleIdentifier() + "\\n"
-            + (client == null ? "" : client) + "\\n" + getParentSession().getUserName();
+            + (client == null ? "" : client) + "\\n" + getParentSession().getUserName() + "\\n" + getStatement();
     }""",
     # A statement in the background sets its error, any other one throws it.
     f"""protected void setOperationException({_EXCEPTION} error) {{
@@ -91,7 +94,10 @@ _ERROR_MEMBERS = (
         return status;
     }""",
 )
+_FINISH = "onStatementFinish"
 _ENDS = {"onStatementCanceled": "canceled", "onStatementTimeout": "timed out", "onOperationClosed": "closed"}
+EVENTS = (_FINISH, *_ENDS)
+"""The methods of the server's event manager that tell how statements end."""
 
 
 class StatementOperations:
@@ -111,31 +117,20 @@ class StatementOperations:
     def create(self, manager: JavaObject, arguments: Sequence[object], _: object) -> JavaObject:
         """The manager's ``newExecuteStatementOperation``."""
         self._jvm.compiled_class(_OPERATION, _OPERATION_MEMBERS, beside=_PARENT, parent=_PARENT)
-        operation = self._jvm.static(_OPERATION, "create")(manager, *arguments, self._shorten)
-        statement_id, session, client, user = str(operation.about()).split("\n", 3)
+        operation = self._jvm.static(_OPERATION, "create")(manager, arguments, self._shorten)
+        statement_id, session, client, user, text = str(operation.about()).split("\n", 4)
         self._operations[statement_id] = operation
-        self._log.started(statement_id, Statement(str(arguments[1]), session, user, client or None))
+        self._log.started(statement_id, Statement(text, session, user, client or None))
         return operation
 
-    def events(self) -> Mapping[str, Method]:
-        """The methods of the server's event manager that tell how statements end; failures are told by the errors."""
-        ends = {name: self._ended(reason) for name, reason in _ENDS.items()}
-        return {"onStatementFinish": self._finished, **ends}
-
-    def _finished(self, _: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> None:
-        proceed()
-        statement_id = str(arguments[0])
+    def ended(self, event: str, statement_id: str) -> None:
+        """A statement ends by one of `EVENTS`; failures are told by the errors."""
         operation = self._operations.pop(statement_id, None)
+        if event != _FINISH:
+            self._log.canceled(statement_id, _ENDS[event])
+            return
         rows = -1 if operation is None else int(operation.rows())
         self._log.finished(statement_id, None if rows < 0 else rows)
-
-    def _ended(self, reason: str) -> Method:
-        def ended(_: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> None:
-            proceed()
-            self._operations.pop(str(arguments[0]), None)
-            self._log.canceled(str(arguments[0]), reason)
-
-        return ended
 
     def _failed(self, statement_id: str, error: JavaObject) -> JavaObject:
         """The error for the client: without stack traces."""

@@ -87,6 +87,7 @@ class FileRead:
         batch_rows: maximum rows per batch.
         row_ranges: the requested positions, as sorted ``(first, last + 1)``; None for all rows.
         options: the table's options, for formats that depend on them.
+        is_lookup: whether the rows of few keys are read, so that the same file is probably read again soon.
     """
 
     path: str
@@ -97,6 +98,7 @@ class FileRead:
     batch_rows: int = BATCH_ROWS
     row_ranges: Sequence[tuple[int, int]] | None = None
     options: Mapping[str, str] | None = None
+    is_lookup: bool = False
 
     @property
     def wanted(self) -> list[t.DataField]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +21,7 @@ from paimon_sql.storage.file_formats.base import (
     decoding_file,
 )
 from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
+from paimon_sql.storage.file_formats.parquet.kept_rows import GroupColumns, kept_batches
 from paimon_sql.storage.file_formats.parquet.schema import from_physical_leaf
 from paimon_sql.storage.file_formats.parquet.variants import reassemble
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
@@ -50,8 +52,9 @@ def _row_groups(source: pa.NativeFile, wanted: FileRead, remote: bool) -> Iterat
         if wanted.touches(first, count) and _may_match(metadata, wanted.predicate):
             at = first
             for batch in _group_batches(file, group, count, names, wanted):
-                columns = _columns(batch, wanted)
-                yield from wanted.cut(at, batch_of(columns, schema, batch.num_rows))
+                if wanted.touches(at, batch.num_rows):
+                    columns = _columns(batch, wanted)
+                    yield from wanted.cut(at, batch_of(columns, schema, batch.num_rows))
                 at += batch.num_rows
                 if wanted.row_ranges is not None and not wanted.touches(at, first + count - at):
                     break
@@ -85,7 +88,9 @@ def _group_batches(
             size = min(size, _RANGE_BATCH_ROWS)
         # By number: a name with a dot cannot be distinguished from an inner field.
         leaves = leaves_of(file.schema_arrow, wanted.wanted)
-        yield from file.reader.iter_batches(size, row_groups=[group], column_indices=leaves, use_threads=False)
+        decode = partial(file.reader.iter_batches, size, row_groups=[group], column_indices=leaves, use_threads=False)
+        kept = GroupColumns(wanted.path, wanted.size, group, tuple(leaves))
+        yield from kept_batches(kept, count, decode) if wanted.is_lookup else decode()
         return
     for at in range(0, count, wanted.batch_rows):
         yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))

@@ -172,6 +172,7 @@ class DataFileReader:
             batch_rows=self.batch_rows,
             row_ranges=self.row_ranges,
             options=table.schema.options,
+            is_lookup=pins_key(table.schema, self.predicate),
         )
         read = partial(file_format(format_of(file.file_name)).batches, table.file_io, wanted)
         return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
