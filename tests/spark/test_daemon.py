@@ -53,7 +53,7 @@ def test_the_garbage_of_a_task_is_found_without_visiting_modules(spark: SparkSes
 
 _MEMORY = """
 import sys
-from paimon_sql.spark.session import worker_memory
+from paimon_sql.spark.execution import worker_memory
 if sys.argv[1] == "keep":
     worker_memory.keep_freed_memory()
 import numpy as np

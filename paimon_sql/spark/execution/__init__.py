@@ -1,1 +1,1 @@
-"""Execution: Spark tasks, small work on the driver, and carried statements."""
+"""Execution: Spark tasks, the memory of their workers, small work on the driver, and carried statements."""

@@ -13,7 +13,7 @@ import gc
 import socket
 from collections.abc import Callable
 
-from paimon_sql.spark.session.worker_memory import keep_freed_memory, return_freed_memory
+from paimon_sql.spark.execution.worker_memory import keep_freed_memory, return_freed_memory
 
 Worker = Callable[[socket.socket, bool], int]
 """Runs a task; the result is 0 if the worker can run another."""
