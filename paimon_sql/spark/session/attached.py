@@ -99,7 +99,7 @@ class AttachedSession:
             self._replace_session_catalog(SessionCatalogProxy(self.session, catalog, self, sparks), field)
         else:
             self.catalogs[name] = CatalogProxy(self.session, catalog, self)
-            self._registered.put(name, self.catalogs[name])
+            self._registered.put(name, self.catalogs[name].in_jvm())
         return True
 
     def _replace_session_catalog(self, proxy: SessionCatalogProxy, field: Field) -> None:
