@@ -202,7 +202,7 @@ def write_options(jvm: Jvm, table: Table, options: StringMap) -> dict[str, str]:
 
 
 _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
-_PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
+_NO_TRAVEL = re.compile(r"TableContext\{timeTravel=null, writePrivileges=\[([A-Z_, ]*)\]\}")
 
 
 def informative(context: tuple[object, ...]) -> tuple[object, ...]:
@@ -211,7 +211,7 @@ def informative(context: tuple[object, ...]) -> tuple[object, ...]:
     Whoever asks for what they tell then calls the JVM no more.
     """
     options = _options_in(context)
-    is_empty = bool(context) and _is_plain(context) and (options is None or options.isEmpty())
+    is_empty = bool(context) and _privileges(context) == "" and (options is None or options.isEmpty())
     return () if is_empty else context
 
 
@@ -224,6 +224,8 @@ def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     if not context:
         return {}
     options, first = _options_in(context), context[0]
+    if _privileges(context) is not None and (options is None or options.isEmpty()):
+        return {}
     if isinstance(first, str):
         return {_VERSION: first}
     if isinstance(first, int):
@@ -252,9 +254,10 @@ def _options_in(context: tuple[object, ...]) -> StringMap | None:
     return cast(StringMap, context[1]) if is_given else None
 
 
-def _is_plain(context: tuple[object, ...]) -> bool:
-    """Whether a ``TableContext`` is empty, as most are: one call to the JVM instead of one per member."""
-    return isinstance(context[0], JavaObject) and bool(context[0].toString() == _PLAIN)
+def _privileges(context: tuple[object, ...]) -> str | None:
+    """The privileges in a ``TableContext`` without time travel: one call to the JVM instead of one per member."""
+    given = _NO_TRAVEL.fullmatch(str(context[0].toString())) if isinstance(context[0], JavaObject) else None
+    return None if given is None else given[1]
 
 
 def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], *, for_streams: bool = False) -> Table:
@@ -281,8 +284,11 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], 
 
 def is_write(context: tuple[object, ...]) -> bool:
     """Whether a ``loadTable`` call is for a statement that writes: only then Spark passes privileges."""
-    if not context or not isinstance(context[0], JavaObject) or _is_plain(context):
+    if not context or not isinstance(context[0], JavaObject):
         return False
+    given = _privileges(context)
+    if given is not None:
+        return bool(given)
     kind = context[0].getClass().getSimpleName()
     privileges = context[0].writePrivileges() if kind == "TableContext" else context[0]
     return hasattr(privileges, "isEmpty") and not privileges.isEmpty()

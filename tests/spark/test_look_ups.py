@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from py4j.clientserver import ClientServerConnection
-from pyspark.sql import SparkSession
-
-from paimon_sql.spark.jvm.proxy import Proxy, python_object, with_steady_answers
-from paimon_sql.spark.session.bridge import Bridge
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 
@@ -98,32 +93,3 @@ def test_a_look_up_takes_few_calls_in_both_directions(sql: Sql, monkeypatch: pyt
     # PySpark itself makes twelve calls, and Spark's versions differ by a few.
     assert counts["calls of the JVM"] <= 30, counts
     assert counts["calls of Python"] <= 26, counts
-
-
-class Steady(Proxy):
-    """Counts how often the JVM asks."""
-
-    implements = ["java.util.concurrent.Callable"]
-    asked = 0
-
-    def call(self) -> str:
-        self.asked += 1
-        return "seven"
-
-    def toString(self) -> str:  # noqa: N802
-        return f"asked {self.asked} times"
-
-
-def test_steady_answers_are_asked_for_once_and_others_each_time(spark: SparkSession) -> None:
-    jvm = Bridge.of(spark.sparkContext).jvm
-    steady = Steady(jvm)
-    known = with_steady_answers(steady, ["call"])
-    jvm.cls("java.lang.System").gc()
-    gc.collect()
-    for _ in range(3):
-        task = jvm.new("java.util.concurrent.FutureTask", known)
-        task.run()
-        assert task.get() == "seven"
-    assert known.toString() == "asked 1 times"
-    assert python_object(jvm, known) is steady
-    assert known.equals(steady)

@@ -216,7 +216,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
         try:
-            return self._load(ident, *context)
+            return self._load(ident, *context).in_jvm()
         except errors.NoSuchSystemTableError:
             raise
         except (errors.NoSuchTableError, errors.NoSuchDatabaseError):

@@ -66,11 +66,15 @@ class Tables(CatalogPart):
         return True
 
     def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
+        return self.opened(ident, *context).in_jvm()
+
+    def opened(self, ident: Ident, *context: object) -> TableInterface:
+        """The Python object of a table, which `loadTable` returns."""
         told = options.informative(context)
         return self._or_no_table(ident, lambda: self._load(ident, *told), told)
 
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
-        found = self._or_no_table(ident, lambda: self._load(ident))
+        found = self.opened(ident)
         if not isinstance(found, TableProxy):
             raise errors.UnsupportedError(
                 f"{found.toString()} does not support change queries.", remedy="Query the changes of a table."

@@ -109,6 +109,10 @@ class TableInterface(MetricsInterface):
             f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
         )
 
+    def in_jvm(self) -> TableInterface | JavaObject:
+        """The table as it is returned to Spark; by default Python answers all of its methods."""
+        return self
+
     def has_changed(self) -> bool:
         """Whether a read would return other rows than the existing plan; by default it is assumed."""
         return True

@@ -58,6 +58,8 @@ class Jvm:
         self._constants: dict[str, object] = {}
         self._turns: dict[str, threading.RLock] = {}
         self._remembered = Cache[str, object](_MAX_REMEMBERED)
+        # PySpark's own look-up by this name, for each `spark.sql`, asks for it in several packages.
+        vars(context._jvm).setdefault("PythonUtils", self.cls("org.apache.spark.api.python.PythonUtils"))
         ensure_callback_server_started(self.gateway)
         # Otherwise a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
         self.gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True

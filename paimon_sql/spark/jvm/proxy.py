@@ -28,14 +28,36 @@ T = TypeVar("T")
 
 _JOB_EXCEPTION = "org.apache.spark.SparkException"
 _HANDLER = "py4j.reflection.PythonProxyHandler"
-_NAMES = "paimon.PythonObjects"
-_FIELD = "public static volatile java.lang.reflect.Field kept;"
-_NAME_OF = f"""
-    public static String of(Object target) {{
-        if (target == null || !java.lang.reflect.Proxy.isProxyClass(target.getClass())) return null;
-        Object handler = java.lang.reflect.Proxy.getInvocationHandler(target);
-        return handler instanceof {_HANDLER} ? (String) kept.get(handler) : null;
-    }}"""
+_OBJECTS = "paimon.PythonObjects"
+_INVOCATIONS = "java.lang.reflect.InvocationHandler"
+_MEMBERS = (
+    "public static volatile java.lang.reflect.Field id;",
+    "private java.util.Map known;",
+    f"private {_INVOCATIONS} python;",
+    f"public PythonObjects(java.util.Map known, {_INVOCATIONS} python) {{ this.known = known; this.python = python; }}",
+    """
+        public Object invoke(Object proxy, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+            if (arguments == null || arguments.length == 0) {
+                Object answer = known.get(method.getName());
+                if (answer != null) return answer;
+            } else if (arguments[0] == proxy && method.getName().equals("equals")) return Boolean.TRUE;
+            return python.invoke(proxy, method, arguments);
+        }""",
+    f"""
+        public static Object knowing(Object target, java.util.Map known) {{
+            {_INVOCATIONS} python = java.lang.reflect.Proxy.getInvocationHandler(target);
+            return java.lang.reflect.Proxy.newProxyInstance(
+                target.getClass().getClassLoader(), target.getClass().getInterfaces(), new {_OBJECTS}(known, python)
+            );
+        }}""",
+    f"""
+        public static String nameOf(Object target) {{
+            if (target == null || !java.lang.reflect.Proxy.isProxyClass(target.getClass())) return null;
+            Object handler = java.lang.reflect.Proxy.getInvocationHandler(target);
+            if (handler instanceof {_OBJECTS}) handler = (({_OBJECTS}) handler).python;
+            return handler instanceof {_HANDLER} ? (String) id.get(handler) : null;
+        }}""",
+)
 
 
 def raise_java(exception: Object) -> NoReturn:
@@ -46,17 +68,32 @@ def raise_java(exception: Object) -> NoReturn:
 def python_object(jvm: Jvm, target: Object) -> object:
     """The Python object behind a Java proxy; None for other Java objects."""
     # Spark compares often: this costs one round trip.
-    name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
+    name = _python_objects(jvm, "nameOf")(target)
     return None if name is None else jvm.gateway.gateway_property.pool[name]
 
 
-def _names(jvm: Jvm) -> JavaMethod:
-    """A Java function from a proxy to the name of its Python object; null for other Java objects."""
-    identifier = jvm.java_class(_HANDLER).getDeclaredField("id")
-    identifier.setAccessible(True)
-    made = jvm.compiled_class(_NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
-    made.getField("kept").set(None, identifier)
-    return jvm.static(_NAMES, "of")
+def knowing(proxy: Proxy, known: Mapping[str, object]) -> JavaObject:
+    """A proxy in the JVM that answers some methods by itself: a call of Python costs as much as a small rule of Spark.
+
+    Args:
+        proxy: the proxy, of which the JVM knows that it is equal to itself.
+        known: a ``java.util.Map`` from the names of methods without parameters to what they always return.
+    """
+    made: JavaObject = _python_objects(proxy.jvm, "knowing")(proxy, known)
+    return made
+
+
+def _python_objects(jvm: Jvm, method: str) -> JavaMethod:
+    """A static method of the class that knows Java's side of proxies."""
+
+    def compiled() -> JavaMethod:
+        identifier = jvm.java_class(_HANDLER).getDeclaredField("id")
+        identifier.setAccessible(True)
+        made = jvm.compiled_class(_OBJECTS, _MEMBERS, beside=_HANDLER, interfaces=[_INVOCATIONS])
+        made.getField("id").set(None, identifier)
+        return jvm.static(_OBJECTS, method)
+
+    return jvm.constant(f"{_OBJECTS}.{method}", compiled)
 
 
 @dataclass(eq=False)
@@ -162,45 +199,6 @@ def to_java(jvm: Jvm, error: Exception) -> Throwable:
     if isinstance(error, PaimonError):
         record_crossing(exception, error)
     return exception
-
-
-_STEADY = "paimon.SteadyAnswers"
-_STEADY_MEMBERS = (
-    "public java.lang.reflect.InvocationHandler python;",
-    "public java.util.Map answers;",
-    "public SteadyAnswers(String name) { super(name, null); }",
-    """public Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
-        Object known = arguments == null || arguments.length == 0 ? answers.get(method.getName()) : null;
-        return known != null ? known : python.invoke(target, method, arguments);
-    }""",
-    # Python's object lives as long as its own handler.
-    "protected void finalize() {}",
-    f"""public static Object of(Object proxy, java.util.Map answers) throws ReflectiveOperationException {{
-        java.lang.reflect.InvocationHandler python = java.lang.reflect.Proxy.getInvocationHandler(proxy);
-        java.lang.reflect.Field name = {_HANDLER}.class.getDeclaredField("id");
-        name.setAccessible(true);
-        {_STEADY} made = new {_STEADY}((String) name.get(python));
-        made.python = python;
-        made.answers = answers;
-        Class kind = proxy.getClass();
-        return java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kind.getInterfaces(), made);
-    }}""",
-)
-
-
-def with_steady_answers(proxy: Proxy, methods: Sequence[str]) -> JavaObject:
-    """A proxy's object in the JVM, which asks Python only now for the answers of some methods without parameters.
-
-    Args:
-        proxy: the proxy.
-        methods: the names of the methods, whose answers never change and are not null.
-    """
-    jvm = proxy.jvm
-    jvm.compiled_class(_STEADY, _STEADY_MEMBERS, beside=_HANDLER, parent=_HANDLER)
-    made: JavaObject = jvm.static(_STEADY, "of")(
-        proxy, jvm.java_map({name: getattr(proxy, name)() for name in methods})
-    )
-    return made
 
 
 @dataclass(eq=False)

@@ -18,7 +18,6 @@ from paimon_sql.spark.java.objects import Field
 from paimon_sql.spark.java.session import CatalogManager
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, private_field
-from paimon_sql.spark.jvm.proxy import with_steady_answers
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import remove_rules
 from paimon_sql.spark.rules.optimizer import add_rules
@@ -35,8 +34,6 @@ from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 _DEFER_CAST_ERRORS = "spark.sql.variant.pushVariantIntoScan.deferCastError"
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
-_STEADY_METHODS = ("name", "defaultNamespace", "tableStateOptionKeys", "hashCode")
-"""The methods of a catalog that Spark calls ten times for a statement, always with the same answer."""
 _SESSION_CATALOG_FIELD = "defaultSessionCatalog"
 """The field of a ``CatalogManager`` with Spark's own catalog."""
 
@@ -102,7 +99,7 @@ class AttachedSession:
             self._replace_session_catalog(SessionCatalogProxy(self.session, catalog, self, sparks), field)
         else:
             self.catalogs[name] = CatalogProxy(self.session, catalog, self)
-            self._registered.put(name, with_steady_answers(self.catalogs[name], _STEADY_METHODS))
+            self._registered.put(name, self.catalogs[name].in_jvm())
         return True
 
     def _replace_session_catalog(self, proxy: SessionCatalogProxy, field: Field) -> None:

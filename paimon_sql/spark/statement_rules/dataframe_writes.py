@@ -168,7 +168,7 @@ class TableAsSelect(PlanRule):
         """The Paimon table of that name; None if there is none."""
         if catalog.catalog.name == SESSION_CATALOG and self._attached.is_ordinary(parts):
             return None
-        found = catalog.loadTable(identifier) if catalog.tableExists(identifier) else None
+        found = catalog.opened(identifier) if catalog.tableExists(identifier) else None
         return found if isinstance(found, SchemaTable) else None
 
     def _overwriting(self, table: SchemaTable, parts: TableName, plan: LogicalPlan) -> LogicalPlan:

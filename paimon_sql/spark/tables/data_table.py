@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -13,6 +14,7 @@ from paimon_sql.spark.conversion.references import hidden_columns
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.jvm.proxy import knowing
 from paimon_sql.spark.options import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe, split_size
@@ -68,6 +70,16 @@ class TableProxy(SchemaTable, PartitionManagement):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.written = self.table
+
+    def in_jvm(self) -> JavaObject:
+        # Spark asks these about twenty times for each statement.
+        schema, caller = self.table.schema, type(self).__name__
+        key = f"{caller} {self.name()} {schema.partition_keys} {schema.primary_keys} {json.dumps(self._struct)}"
+        return knowing(self, self.jvm.remember(key, self._known))
+
+    def _known(self) -> Mapping[str, object]:
+        methods = (self.name, self.toString, self.capabilities, self.columns, self.constraints, self.partitioning)
+        return self.jvm.java_map({method.__name__: method() for method in methods})
 
     def _is_like(self, other: SchemaTable) -> bool:
         # The plan of the other table may be cached; it must have the snapshot that this table would read now.

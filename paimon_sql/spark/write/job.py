@@ -14,7 +14,7 @@ from paimon_sql.spark.execution.distribute import fits_one_task, row_limited_bat
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
-from paimon_sql.spark.jvm.gateway import PLANS, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, PLANS, Jvm
 from paimon_sql.spark.write.bucket_distribution import distributed, in_one_task, in_partitions, in_ranges
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
@@ -28,6 +28,7 @@ from paimon_sql.storage.write.task import WriteTask
 LOG = logging.getLogger("paimon_sql.writes")
 """Logs the writers of each statement on level DEBUG."""
 _LOCAL = f"{PLANS}.LocalRelation"
+_TO_LOCAL = f"{CATALYST}.optimizer.ConvertToLocalRelation"
 
 
 class WritePath(Enum):
@@ -92,12 +93,29 @@ def choose_path(jvm: Jvm, task: WriteTask, plan: LogicalPlan) -> WritePath:
     return WritePath.ONE_TASK if task.grows_with_rows and fits_one_task(jvm, plan) else WritePath.TASKS
 
 
+def _optimized(jvm: Jvm, frame: DataFrame) -> LogicalPlan:
+    """The optimized plan of a frame.
+
+    Expressions over literal rows, such as those of VALUES, are computed by one rule: a whole optimization takes as long
+    as a tenth of such a statement.
+    """
+    execution = frame._jdf.queryExecution()
+    analyzed: LogicalPlan = execution.logical()
+    # Values that may be other ones the next time are those of the frame's cache, if it has one.
+    if analyzed.deterministic():
+        plan: LogicalPlan = jvm.singleton(_TO_LOCAL).apply(analyzed)
+        if plan.getClass().getName() == _LOCAL:
+            return plan
+    optimized: LogicalPlan = execution.optimizedPlan()
+    return optimized
+
+
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:
     """Write rows to uncommitted files and return their commit messages.
 
     The rows have the table's columns by position, for a primary key table optionally followed by the row kind.
     """
-    plan: LogicalPlan = frame._jdf.queryExecution().optimizedPlan()
+    plan = _optimized(jvm, frame)
     path = choose_path(jvm, task, plan)
     LOG.debug("%s is written by %s", task.table.name, path.value)
     if path is WritePath.DRIVER:

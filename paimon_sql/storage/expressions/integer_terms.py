@@ -114,9 +114,11 @@ class Remainder(Term):
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values = self.term.evaluate(columns)
-        numbers = pc.fill_null(values, pa.scalar(0, values.type)).to_numpy(zero_copy_only=False)
-        rest = np.mod(numbers, self.divisor) if self.positive else np.fmod(numbers, self.divisor)
-        return pa.array(rest, mask=pc.is_null(values).to_numpy(zero_copy_only=False) if values.null_count else None)
+        remainder = np.mod if self.positive else np.fmod
+        if not values.null_count:
+            return pa.array(remainder(values.to_numpy(), self.divisor))
+        numbers = pc.fill_null(values, pa.scalar(0, values.type)).to_numpy()
+        return pa.array(remainder(numbers, self.divisor), mask=pc.is_null(values).to_numpy(zero_copy_only=False))
 
     def __str__(self) -> str:
         return f"{self.term} % {self.divisor}"

@@ -39,7 +39,19 @@ def read_merged(
         for window in current_windows(table, split, section, engine.required_columns(tuple(columns)), on_key):
             merged = [engine.merge(window).select(columns)] if with_kinds else engine.live_rows(window, columns)
             for rows in merged:
-                yield from rows.to_batches(max_chunksize=65_536)
+                yield from _in_batches(rows)
+
+
+_BATCH_ROWS = 65_536
+_FEW_ROWS = 4096
+"""Copying so many rows takes less time than the steps that a batch goes through."""
+
+
+def _in_batches(rows: pa.Table) -> list[pa.RecordBatch]:
+    """The rows in batches that are not tiny, as the chunks are of which a condition left few rows."""
+    chunks = max((column.num_chunks for column in rows.columns), default=0)
+    whole = rows.combine_chunks() if len(rows) < chunks * _FEW_ROWS else rows
+    return list(whole.to_batches(max_chunksize=_BATCH_ROWS))
 
 
 def current_windows(
