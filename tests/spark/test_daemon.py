@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import subprocess
 import sys
@@ -68,10 +69,13 @@ print(kept, worker_memory._resident_bytes())
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other allocators")
 def test_a_worker_keeps_freed_memory_and_returns_what_is_too_much() -> None:
-    def measured(mode: str) -> list[int]:
-        made = subprocess.run([sys.executable, "-c", _MEMORY, mode], check=True, capture_output=True, text=True).stdout
+    def measured(mode: str, **more: str) -> list[int]:
+        arguments, environment = [sys.executable, "-c", _MEMORY, mode], {**os.environ, **more}
+        made = subprocess.run(arguments, check=True, capture_output=True, text=True, env=environment).stdout
         return list(map(int, made.split()))
 
     (by_default, _), (kept, returned) = measured("default"), measured("keep")
     assert kept - by_default > 100_000_000
     assert kept - returned > 100_000_000
+    limited, _ = measured("keep", PYSPARK_EXECUTOR_MEMORY_MB="900")
+    assert kept - limited > 100_000_000

@@ -17,6 +17,8 @@ _PURGE_DELAY = "MIMALLOC_PURGE_DELAY"
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``: the free bytes at which it gives memory back, the size of blocks never kept."""
 _LARGE_BLOCK = 256 * 1024 * 1024
+_SPARKS_LIMIT = "PYSPARK_EXECUTOR_MEMORY_MB"
+"""What Spark tells its workers of ``spark.executor.pyspark.memory``."""
 _MAX_RESIDENT = 1024 * 1024 * 1024
 _STATISTICS = Path("/proc/self/statm")
 """Linux's counts of a process's pages; the second is that of resident ones."""
@@ -25,8 +27,11 @@ _STATISTICS = Path("/proc/self/statm")
 def keep_freed_memory() -> None:
     """Set the allocators of this process and its forks to keep freed memory, before Arrow is imported.
 
-    Environment variables of the allocators have precedence. Those of other systems than Linux stay as they are.
+    Environment variables of the allocators have precedence. Those of other systems than Linux stay as they are, and all
+    where Spark limits the memory of its workers: a third more of it is in use while a task sorts and encodes rows.
     """
+    if _SPARKS_LIMIT in os.environ:
+        return
     os.environ.setdefault(_PURGE_DELAY, str(_HOUR))
     if sys.platform == "linux" and not any(name.startswith("MALLOC_") for name in os.environ):
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
