@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from paimon_sql.spark.scan import path
 from tests.conformance.runners import golden_cases
 from tests.spark.answers.existing import check_of
 from tests.spark.answers.found import FOUND
@@ -59,6 +60,12 @@ def replaced(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> R
     return Runner(session, SESSION_CATALOG, warehouse)
 
 
+@pytest.fixture
+def workers_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers aggregate what Spark's own reader could read, little as it is."""
+    monkeypatch.setattr(path, "_AGGREGATED_BYTES", 0)
+
+
 @_QUICKLY
 @given(seed=st.integers(0, 2**31))
 def test_they_are_those_of_a_read_without_push_down(spark: SparkSession, seed: int) -> None:
@@ -67,7 +74,7 @@ def test_they_are_those_of_a_read_without_push_down(spark: SparkSession, seed: i
 
 @_QUICKLY
 @given(seed=st.integers(0, 2**31))
-def test_they_are_where_the_session_catalog_is_replaced(replaced: Runner, seed: int) -> None:
+def test_they_are_where_the_session_catalog_is_replaced(replaced: Runner, workers_aggregate: None, seed: int) -> None:
     _tell(replaced, seed)
 
 

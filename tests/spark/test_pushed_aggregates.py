@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
+from paimon_sql.spark.scan import path
+
 Sql = Callable[[str], list[tuple[Any, ...]]]
 
 COLUMNS = (
@@ -211,3 +213,55 @@ def test_groups_are_written_into_columns_that_are_not_null(sql: Sql) -> None:
         " AS SELECT k, sum(v) AS s FROM t GROUP BY k"
     )
     assert sorted(sql("SELECT * FROM sums")) == [(1, 3), (2, 5)]
+
+
+NATIVE = {
+    "append": "'bucket'='-1'",
+    "merged": "'primary-key'='k', 'bucket'='2'",
+    "vectors": "'bucket'='-1', 'deletion-vectors.enabled'='true'",
+}
+"""Tables that Spark's own reader can read."""
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers aggregate few bytes, too."""
+    monkeypatch.setattr(path, "_AGGREGATED_BYTES", 0)
+
+
+@pytest.mark.parametrize("kind", NATIVE)
+def test_workers_aggregate_faster_what_sparks_reader_could_read(sql: Sql, ask: Ask, eager: None, kind: str) -> None:
+    made(sql, NATIVE[kind])
+    sql("DELETE FROM t WHERE k % 17 = 3")
+    for key in KEYS:
+        answer = ask(f"SELECT {key}, {ALL} FROM {{}} GROUP BY {key}")
+        assert answer.found == answer.expected
+    for query in (f"SELECT {ALL} FROM {{}}", f"SELECT o, {ALL} FROM {{}} GROUP BY o", "SELECT DISTINCT s, o FROM {}"):
+        answer = ask(query)
+        assert (answer.found, answer.pushed) == (answer.expected, True)
+    for query in (
+        "SELECT o, max(i) FROM {} WHERE x > 3 GROUP BY o",
+        "SELECT k, sum(i), max(s) FROM {} GROUP BY k",
+        "SELECT o, avg(b) FROM {} GROUP BY o",
+        "SELECT s, count(DISTINCT i) FROM {} GROUP BY s",
+    ):
+        answer = ask(query)
+        assert (answer.found, answer.pushed) == (answer.expected, False)
+
+
+def test_few_bytes_are_aggregated_by_spark(sql: Sql, ask: Ask) -> None:
+    made(sql, NATIVE["append"])
+    answer = ask("SELECT o, sum(i), max(s) FROM {} GROUP BY o")
+    assert (answer.found, answer.pushed) == (answer.expected, False)
+
+
+def test_partitions_are_groups_whose_number_is_known(sql: Sql, ask: Ask, eager: None) -> None:
+    sql(f"CREATE TABLE t ({COLUMNS}) PARTITIONED BY (s) TBLPROPERTIES ('write-only'='true')")
+    sql(f"INSERT INTO t {ROWS.format(0, 90)}")
+    sql("ALTER TABLE t RENAME COLUMN i TO j")
+    for query in (
+        "SELECT s, sum(j), max(b) FROM {} GROUP BY s",
+        "SELECT s, o, sum(j) FROM {} WHERE s = 'ä1' GROUP BY s, o",
+    ):
+        answer = ask(query)
+        assert (answer.found, answer.pushed) == (answer.expected, True)

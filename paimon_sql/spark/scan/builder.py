@@ -33,8 +33,10 @@ from paimon_sql.spark.scan.path import (
     ScanPath,
     ScanPlanner,
     ScanRequest,
+    aggregates_faster,
     choose_path,
     is_native,
+    may_aggregate_faster,
     row_counter,
     task_maker,
 )
@@ -53,6 +55,7 @@ from paimon_sql.spark.scan.pushdown.aggregates import (
 )
 from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extraction_of, narrowed
 from paimon_sql.storage.columns.blobs_and_vectors import is_blob
+from paimon_sql.storage.expressions.partial_aggregation import PartialAggregation
 from paimon_sql.storage.read.metadata_columns import is_tracked, metadata_fields
 from paimon_sql.storage.read.readers.data_file import ignoring_files
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
@@ -208,7 +211,7 @@ class ScanBuilderProxy(SessionProxy):
             self._answered = counted, None
             return row_counter(self.jvm, counted, self._planner.plan(counted)) is not None
         # Only this call shows averages: the pushed aggregation has sums and counts instead.
-        self._averages = self._averages and (not self._workers_read(fields) or sums_for_averages(aggregation, fields))
+        self._averages = self._averages and (not self._may_aggregate or sums_for_averages(aggregation, fields))
         return False
 
     def pushAggregation(self, aggregation: Aggregation) -> bool:
@@ -218,10 +221,10 @@ class ScanBuilderProxy(SessionProxy):
             return True
         # Parsing an aggregation takes round trips, which reads by the JVM should not pay for.
         schema = self.table.schema
-        if not self._averages or not self._workers_read(schema.fields) or self.request.is_lookup:
+        if not self._averages or not self._may_aggregate or self.request.is_lookup:
             return False
         partial = partial_aggregation(aggregation, schema.fields)
-        if partial is None or not self._workers_read([schema.field(name) for name in partial.columns]):
+        if partial is None or not self._aggregates(partial):
             return False
         self.request = replace(self.request, aggregation=partial)
         return True
@@ -241,6 +244,17 @@ class ScanBuilderProxy(SessionProxy):
     def _evaluates_filters(self) -> bool:
         """Whether the scan evaluates translated filters exactly, so that Spark need not."""
         return self.request.by_workers or self.request.is_lookup
+
+    @property
+    def _may_aggregate(self) -> bool:
+        """Whether Python workers may compute partial aggregates: only then Spark's aggregation is worth parsing."""
+        fields = self.table.schema.fields
+        return self._workers_read(fields) or may_aggregate_faster(self._planner.plan(self.request), fields)
+
+    def _aggregates(self, partial: PartialAggregation) -> bool:
+        """Whether Python workers compute partial aggregates: they have to read the rows, or are faster than Spark."""
+        columns = [self.table.schema.field(name) for name in partial.columns]
+        return self._workers_read(columns) or aggregates_faster(self._planner.plan(self.request), partial)
 
     def _workers_read(self, columns: Sequence[DataField]) -> bool:
         """Whether Python workers have to read the rows, so that they should filter and aggregate them as well."""

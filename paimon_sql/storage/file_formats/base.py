@@ -262,6 +262,15 @@ class FileFormat(ABC):
         """Implement `column_names` for an open file; optional for formats that are not general."""
         raise UnsupportedError(f"Files of the format {self.name} have no columns of their own.")
 
+    def distinct_values(self, file_io: FileIO, path: str) -> Mapping[str, int]:
+        """About how many values columns have in a row group of a file, by name, as its metadata tell; by default none.
+
+        Raises:
+            MissingFileError: the file is missing.
+            CorruptFileError: it is not of this format.
+        """
+        return {}
+
     def check_fields(self, fields: Sequence[t.DataField]) -> None:  # noqa: B027
         """Raise `UnsupportedError` with the column's name if the format does not support a column; by default none."""
 
