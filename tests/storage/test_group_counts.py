@@ -12,7 +12,7 @@ import paimon_sql
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.scan.group_counts import has_few_groups
+from paimon_sql.storage.read.group_counts import has_few_groups
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 
 ROWS = 50_000

@@ -42,9 +42,9 @@ from paimon_sql.storage.data_files.pruning.file_indexes import are_few
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.partial_aggregation import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.storage.read.group_counts import has_few_groups
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
-from paimon_sql.storage.scan.group_counts import has_few_groups
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.read_state import depends_on_snapshot_alone
