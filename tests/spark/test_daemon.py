@@ -61,9 +61,9 @@ import numpy as np
 
 np.ones(150_000_000, np.int8).sum()
 kept = worker_memory._resident_bytes()
-worker_memory._MAX_RESIDENT = 0
-worker_memory.return_freed_memory()
-print(kept, worker_memory._resident_bytes())
+limit = worker_memory.ResidentLimit(0)
+limit.keep()
+print(kept, worker_memory._resident_bytes(), limit.bytes)
 """
 
 
@@ -74,8 +74,9 @@ def test_a_worker_keeps_freed_memory_and_returns_what_is_too_much() -> None:
         made = subprocess.run(arguments, check=True, capture_output=True, text=True, env=environment).stdout
         return list(map(int, made.split()))
 
-    (by_default, _), (kept, returned) = measured("default"), measured("keep")
+    (by_default, *_), (kept, returned, limit) = measured("default"), measured("keep")
     assert kept - by_default > 100_000_000
     assert kept - returned > 100_000_000
-    limited, _ = measured("keep", PYSPARK_EXECUTOR_MEMORY_MB="900")
+    assert limit > returned
+    limited, *_ = measured("keep", PYSPARK_EXECUTOR_MEMORY_MB="900")
     assert kept - limited > 100_000_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 _HOUR = 60 * 60 * 1000
@@ -16,10 +17,12 @@ _PURGE_DELAY = "MIMALLOC_PURGE_DELAY"
 """The milliseconds after which Arrow's allocator gives memory back, which it reads when Arrow is loaded."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's ``mallopt``: the free bytes at which it gives memory back, the size of blocks never kept."""
+_GLIBCS = frozenset({"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"})
+"""The variables that set these parameters."""
 _LARGE_BLOCK = 256 * 1024 * 1024
 _SPARKS_LIMIT = "PYSPARK_EXECUTOR_MEMORY_MB"
 """What Spark tells its workers of ``spark.executor.pyspark.memory``."""
-_MAX_RESIDENT = 1024 * 1024 * 1024
+_GIBIBYTE = 1024 * 1024 * 1024
 _STATISTICS = Path("/proc/self/statm")
 """Linux's counts of a process's pages; the second is that of resident ones."""
 
@@ -33,23 +36,35 @@ def keep_freed_memory() -> None:
     if _SPARKS_LIMIT in os.environ:
         return
     os.environ.setdefault(_PURGE_DELAY, str(_HOUR))
-    if sys.platform == "linux" and not any(name.startswith("MALLOC_") for name in os.environ):
+    if sys.platform == "linux" and os.environ.keys().isdisjoint(_GLIBCS):
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
             mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
-            mallopt(_TRIM_THRESHOLD, _MAX_RESIDENT)
+            mallopt(_TRIM_THRESHOLD, _GIBIBYTE)
 
 
-def return_freed_memory() -> None:
-    """Give freed memory back to the system if the process has more than a gibibyte."""
-    if sys.platform != "linux" or _resident_bytes() <= _MAX_RESIDENT:
-        return
-    import pyarrow as pa
+@dataclass
+class ResidentLimit:
+    """The memory that a worker may have between tasks, beyond which what is free goes back to the system.
 
-    pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    Attributes:
+        bytes: the limit; it rises with what a worker has in use, so that it does not look for free memory in vain
+            after each task.
+    """
+
+    bytes: int = _GIBIBYTE
+
+    def keep(self) -> None:
+        """Give freed memory back if the process has more."""
+        if sys.platform != "linux" or _resident_bytes() <= self.bytes:
+            return
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+        self.bytes = max(self.bytes, _resident_bytes() + _GIBIBYTE // 4)
 
 
 def _resident_bytes() -> int:

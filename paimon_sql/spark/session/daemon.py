@@ -13,7 +13,7 @@ import gc
 import socket
 from collections.abc import Callable
 
-from paimon_sql.spark.execution.worker_memory import keep_freed_memory, return_freed_memory
+from paimon_sql.spark.execution.worker_memory import ResidentLimit, keep_freed_memory
 
 Worker = Callable[[socket.socket, bool], int]
 """Runs a task; the result is 0 if the worker can run another."""
@@ -44,6 +44,7 @@ def preload() -> None:
 
 def tidy(run: Worker) -> Worker:
     """A worker that exits silently if Spark closes the connection early, as after a LIMIT."""
+    limit = ResidentLimit()
 
     def worker(sock: socket.socket, authenticated: bool) -> int:
         try:
@@ -51,7 +52,7 @@ def tidy(run: Worker) -> Worker:
         except BrokenPipeError:
             return 1
         finally:
-            return_freed_memory()
+            limit.keep()
 
     return worker
 
