@@ -28,16 +28,18 @@ def has_few_groups(plan: ScanPlan, names: Sequence[str]) -> bool:
         names: the grouping columns; none make one group.
     """
     schema = plan.table.schema
-    counts = {name: len({s.partition for s in plan.splits}) for name in schema.partition_keys}
-    counts |= {f.name: 3 for f in schema.fields if isinstance(f.type, BooleanType)}
-    unknown = [name for name in names if name not in counts]
-    if unknown:
-        counts |= _of_largest_file(plan)
-    return all(name in counts for name in names) and prod(counts[name] for name in names) <= _FEW
+    known = {f.name: 3 for f in schema.fields if isinstance(f.type, BooleanType)}
+    # A file has one partition only.
+    known |= {name: len({s.partition for s in plan.splits}) for name in schema.partition_keys}
+    if not known.keys() >= {*names}:
+        known = {**_of_largest_file(plan), **known}
+    return known.keys() >= {*names} and prod(known[name] for name in names) <= _FEW
 
 
 def _of_largest_file(plan: ScanPlan) -> Mapping[str, int]:
-    split, file = max(((s, f) for s in plan.splits for f in s.files), key=lambda pair: pair[1].file_size)
+    """What the metadata of the largest file in the largest split tell."""
+    split = max(plan.splits, key=lambda s: s.size)
+    file = max(split.files, key=lambda f: f.file_size)
     owner = plan.owner(split)
     path = owner.locations.data_file(split.partition, split.bucket, file)
     kind = file_format(format_of(file.file_name))
