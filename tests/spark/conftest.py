@@ -8,12 +8,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from paimon_sql.spark.scan import path
 from tests.newer_rest import NewerRest
 from tests.spark.server_lake import Lake, opened
 
@@ -51,15 +53,28 @@ def sql(spark: SparkSession) -> Iterator[Sql]:
     spark.sql(f"DROP DATABASE paimon.{database} CASCADE")
 
 
-@pytest.fixture
-def unchanging_plans(spark: SparkSession) -> Iterator[None]:
-    """Small tables are not sent everywhere, and plans stay as they are planned."""
-    settings = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
+@contextmanager
+def changed_settings(spark: SparkSession, **settings: str) -> Iterator[None]:
+    """Settings that the session does not have otherwise."""
     for key, value in settings.items():
         spark.conf.set(key, value)
     yield
     for key in settings:
         spark.conf.unset(key)
+
+
+@pytest.fixture
+def unchanging_plans(spark: SparkSession) -> Iterator[None]:
+    """Small tables are not sent everywhere, and plans stay as they are planned."""
+    settings = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
+    with changed_settings(spark, **settings):
+        yield
+
+
+@pytest.fixture
+def workers_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers aggregate what Spark's own reader could read, little as it is."""
+    monkeypatch.setattr(path, "_AGGREGATED_BYTES", 0)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.scan import path
 from tests.conformance.runners import golden_cases
 from tests.spark.answers.existing import check_of
 from tests.spark.answers.found import FOUND
@@ -58,12 +57,6 @@ def replaced(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> R
     for key, value in {**INTERPRETED, "spark.sql.sources.default": "paimon"}.items():
         session.conf.set(key, value)
     return Runner(session, SESSION_CATALOG, warehouse)
-
-
-@pytest.fixture
-def workers_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers aggregate what Spark's own reader could read, little as it is."""
-    monkeypatch.setattr(path, "_AGGREGATED_BYTES", 0)
 
 
 @_QUICKLY

@@ -12,7 +12,7 @@ from pyspark.sql import Row, SparkSession
 
 from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.storage.read.deletion_mask import MaskedSplit, mask_of
-from tests.spark.conftest import Sql
+from tests.spark.conftest import Sql, changed_settings
 
 _NATIVE = "_tmp_metadata_row_index"
 _ROWS = 4_000
@@ -156,9 +156,8 @@ def test_a_reader_that_knows_no_positions_is_not_chosen(spark: SparkSession, key
 @pytest.fixture
 def by_rows(spark: SparkSession) -> Iterator[None]:
     """Spark's reader returns rows, as it does for more than a hundred columns."""
-    spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    yield
-    spark.conf.unset("spark.sql.codegen.wholeStage")
+    with changed_settings(spark, **{"spark.sql.codegen.wholeStage": "false"}):
+        yield
 
 
 @pytest.mark.smoke

@@ -9,6 +9,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
+from tests.spark.conftest import changed_settings
+
 Sql = Callable[[str], list[tuple[Any, ...]]]
 MERGE = {"write.merge-schema": "true"}
 WIDEN = MERGE | {"write.merge-schema.type-widening": "true"}
@@ -35,9 +37,8 @@ def columns(sql: Sql, table: str = "t") -> list[tuple[Any, ...]]:
 @pytest.fixture
 def merging(spark: SparkSession) -> Iterator[None]:
     """A session that lets writes bring columns."""
-    spark.conf.set("spark.paimon.write.merge-schema", "true")
-    yield
-    spark.conf.unset("spark.paimon.write.merge-schema")
+    with changed_settings(spark, **{"spark.paimon.write.merge-schema": "true"}):
+        yield
 
 
 @pytest.mark.smoke

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.scan import path
-
 Sql = Callable[[str], list[tuple[Any, ...]]]
 
 COLUMNS = (
@@ -71,6 +69,13 @@ def ask(spark: SparkSession, sql: Sql, tmp_path: Path) -> Iterator[Ask]:
     spark.catalog.dropTempView("plain_copy")
 
 
+def check(ask: Ask, *queries: str, pushed: bool) -> None:
+    """Queries answer as over the copy, and workers put rows together for each or for none."""
+    for query in queries:
+        answer = ask(query)
+        assert (answer.found, answer.pushed) == (answer.expected, pushed)
+
+
 def _text(row: tuple[Any, ...]) -> str:
     """A row as text; of -0.0 and 0.0 whichever comes first is the least of both, to Spark as well."""
     return str(tuple(v + 0.0 if isinstance(v, float) else v for v in row))
@@ -86,20 +91,16 @@ def made(sql: Sql, options: str) -> None:
 def test_groups_are_those_of_a_parquet_copy(sql: Sql, ask: Ask, kind: str) -> None:
     made(sql, TABLES[kind])
     for key in KEYS[list(TABLES).index(kind) :: len(TABLES)]:
-        answer = ask(f"SELECT {key}, {ALL} FROM {{}} GROUP BY {key}")
-        assert (answer.found, answer.pushed) == (answer.expected, True)
-    answer = ask(f"SELECT {ALL} FROM {{}}")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
-    answer = ask("SELECT DISTINCT s, o FROM {}")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
+        check(ask, f"SELECT {key}, {ALL} FROM {{}} GROUP BY {key}", pushed=True)
+    check(ask, f"SELECT {ALL} FROM {{}}", pushed=True)
+    check(ask, "SELECT DISTINCT s, o FROM {}", pushed=True)
 
 
 @pytest.mark.parametrize("kind", ["partial-update", "append"])
 def test_filters_that_workers_decide_let_groups_be_put_together(sql: Sql, ask: Ask, kind: str) -> None:
     made(sql, TABLES[kind])
     for condition in ("i > 0", "s = 'ä1' OR s IS NULL", "k % 3 = 1 AND k BETWEEN 10 AND 70", "NOT o AND y IS NOT NULL"):
-        answer = ask(f"SELECT i, count(*), sum(d), max(s) FROM {{}} WHERE {condition} GROUP BY i")
-        assert (answer.found, answer.pushed) == (answer.expected, True)
+        check(ask, f"SELECT i, count(*), sum(d), max(s) FROM {{}} WHERE {condition} GROUP BY i", pushed=True)
     for condition in (
         "x > 3",
         "x = double('NaN') OR f IN (0.5, -0.5)",
@@ -107,20 +108,20 @@ def test_filters_that_workers_decide_let_groups_be_put_together(sql: Sql, ask: A
         "x <> 0",
         "x IS NULL",
     ):
-        answer = ask(f"SELECT x, count(*), max(f) FROM {{}} WHERE {condition} GROUP BY x")
-        assert (answer.found, answer.pushed) == (answer.expected, True)
-    answer = ask("SELECT count(*), max(x), sum(b) FROM {} WHERE i % 3 = 5")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
-    answer = ask("SELECT s, count(*) AS c FROM {} WHERE i < 2 GROUP BY s HAVING count(*) > 3 ORDER BY c LIMIT 2")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
+        check(ask, f"SELECT x, count(*), max(f) FROM {{}} WHERE {condition} GROUP BY x", pushed=True)
+    check(ask, "SELECT count(*), max(x), sum(b) FROM {} WHERE i % 3 = 5", pushed=True)
+    check(
+        ask,
+        "SELECT s, count(*) AS c FROM {} WHERE i < 2 GROUP BY s HAVING count(*) > 3 ORDER BY c LIMIT 2",
+        pushed=True,
+    )
     for condition in ("s LIKE '%1'", "length(s) = 2", "CAST(i AS STRING) = '1'"):
-        answer = ask(f"SELECT i, count(*), max(s) FROM {{}} WHERE {condition} GROUP BY i")
-        assert (answer.found, answer.pushed) == (answer.expected, False)
+        check(ask, f"SELECT i, count(*), max(s) FROM {{}} WHERE {condition} GROUP BY i", pushed=False)
 
 
 def test_what_cannot_be_put_together_is_left_to_spark(sql: Sql, ask: Ask) -> None:
     made(sql, TABLES["deduplicate"])
-    for query in (
+    queries = (
         "SELECT s, count(DISTINCT i) FROM {} GROUP BY s",
         "SELECT s, sum(i) FILTER (WHERE o) FROM {} GROUP BY s",
         "SELECT i + 1, count(*), max(s) FROM {} GROUP BY i + 1",
@@ -133,9 +134,8 @@ def test_what_cannot_be_put_together_is_left_to_spark(sql: Sql, ask: Ask) -> Non
         "SELECT o, max(named_struct('a', i)) FROM {} GROUP BY o",
         "SELECT s, i, count(*) FROM {} GROUP BY s, i WITH ROLLUP",
         "SELECT i, count(*) FROM {} WHERE k = 7 GROUP BY i",
-    ):
-        answer = ask(query)
-        assert (answer.found, answer.pushed) == (answer.expected, False)
+    )
+    check(ask, *queries, pushed=False)
 
 
 def test_sums_overflow_as_sparks_do(spark: SparkSession, sql: Sql, ask: Ask) -> None:
@@ -143,13 +143,10 @@ def test_sums_overflow_as_sparks_do(spark: SparkSession, sql: Sql, ask: Ask) -> 
     sql(f"CREATE TABLE t (k INT, g INT, b BIGINT) TBLPROPERTIES ({options})")
     for start in (0, 5):
         sql(f"INSERT INTO t SELECT CAST(id AS INT), CAST(id % 2 AS INT), {2**63 - 1} FROM range({start}, 10)")
-    answer = ask("SELECT g, max(b), count(b) FROM {} GROUP BY g")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
+    check(ask, "SELECT g, max(b), count(b) FROM {} GROUP BY g", pushed=True)
     # Spark averages long numbers as floating-point ones, which do not overflow.
-    answer = ask("SELECT g, avg(b), count(b) FROM {} GROUP BY g")
-    assert (answer.found, answer.pushed) == (answer.expected, False)
-    answer = ask("SELECT g, try_sum(b) FROM {} GROUP BY g")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
+    check(ask, "SELECT g, avg(b), count(b) FROM {} GROUP BY g", pushed=False)
+    check(ask, "SELECT g, try_sum(b) FROM {} GROUP BY g", pushed=True)
     with pytest.raises(Exception, match=r"overflow|OVERFLOW"):
         sql("SELECT g, sum(b) FROM t GROUP BY g")
     spark.conf.set("spark.sql.ansi.enabled", "false")
@@ -169,16 +166,13 @@ def test_columns_that_changed_meanwhile_are_put_together_as_they_are_today(sql: 
     sql("INSERT INTO t SELECT * EXCEPT (e), CAST(k % 2 AS INT) FROM t WHERE k % 4 = 0")
     for key in ("renamed", "e", "f", "`count(*)`"):
         told = "count(*), sum(renamed), sum(e), count(e), max(f), sum(`count(*)`)"
-        answer = ask(f"SELECT {key}, {told} FROM {{}} GROUP BY {key}")
-        assert (answer.found, answer.pushed) == (answer.expected, True)
-    answer = ask("SELECT e, sum(renamed) FROM {} WHERE e IS NULL OR renamed > 0 GROUP BY e")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
+        check(ask, f"SELECT {key}, {told} FROM {{}} GROUP BY {key}", pushed=True)
+    check(ask, "SELECT e, sum(renamed) FROM {} WHERE e IS NULL OR renamed > 0 GROUP BY e", pushed=True)
 
 
 def test_what_spark_reads_by_itself_it_puts_together_by_itself(sql: Sql, ask: Ask) -> None:
     sql("CREATE TABLE t (k INT, s STRING)")
-    answer = ask("SELECT s, count(*), max(k) FROM {} GROUP BY s")
-    assert (answer.found, answer.pushed) == (answer.expected, False)
+    check(ask, "SELECT s, count(*), max(k) FROM {} GROUP BY s", pushed=False)
     sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'a')")
     ((plan,),) = sql("EXPLAIN SELECT s, count(*), max(k) FROM t GROUP BY s")
     assert "groups by" not in str(plan)
@@ -186,9 +180,7 @@ def test_what_spark_reads_by_itself_it_puts_together_by_itself(sql: Sql, ask: As
 
 def test_merges_that_sparks_reader_reads_are_put_together_by_spark(sql: Sql, ask: Ask) -> None:
     made(sql, "'primary-key'='k', 'bucket'='2', 'file.format'='parquet'")
-    for query in ("SELECT s, count(*), avg(i), max(x) FROM {} GROUP BY s", "SELECT sum(d), min(s) FROM {}"):
-        answer = ask(query)
-        assert (answer.found, answer.pushed) == (answer.expected, False)
+    check(ask, "SELECT s, count(*), avg(i), max(x) FROM {} GROUP BY s", "SELECT sum(d), min(s) FROM {}", pushed=False)
 
 
 def test_an_empty_merge_has_no_groups(sql: Sql, ask: Ask) -> None:
@@ -196,10 +188,8 @@ def test_an_empty_merge_has_no_groups(sql: Sql, ask: Ask) -> None:
     sql(f"CREATE TABLE t (k INT, s STRING) TBLPROPERTIES ({options})")
     sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     sql("DELETE FROM t WHERE k > 0")
-    answer = ask("SELECT s, count(*), max(k) FROM {} GROUP BY s")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
-    answer = ask("SELECT count(*), max(k), sum(k), count(s) FROM {}")
-    assert (answer.found, answer.pushed) == (answer.expected, True)
+    check(ask, "SELECT s, count(*), max(k) FROM {} GROUP BY s", pushed=True)
+    check(ask, "SELECT count(*), max(k), sum(k), count(s) FROM {}", pushed=True)
 
 
 def test_groups_are_written_into_columns_that_are_not_null(sql: Sql) -> None:
@@ -223,45 +213,42 @@ NATIVE = {
 """Tables that Spark's own reader can read."""
 
 
-@pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers aggregate few bytes, too."""
-    monkeypatch.setattr(path, "_AGGREGATED_BYTES", 0)
-
-
 @pytest.mark.parametrize("kind", NATIVE)
-def test_workers_aggregate_faster_what_sparks_reader_could_read(sql: Sql, ask: Ask, eager: None, kind: str) -> None:
+def test_workers_aggregate_faster_what_sparks_reader_could_read(
+    sql: Sql, ask: Ask, workers_aggregate: None, kind: str
+) -> None:
     made(sql, NATIVE[kind])
     sql("DELETE FROM t WHERE k % 17 = 3")
     for key in KEYS:
         answer = ask(f"SELECT {key}, {ALL} FROM {{}} GROUP BY {key}")
         assert answer.found == answer.expected
-    for query in (f"SELECT {ALL} FROM {{}}", f"SELECT o, {ALL} FROM {{}} GROUP BY o", "SELECT DISTINCT s, o FROM {}"):
-        answer = ask(query)
-        assert (answer.found, answer.pushed) == (answer.expected, True)
-    for query in (
+    check(
+        ask,
+        f"SELECT {ALL} FROM {{}}",
+        f"SELECT o, {ALL} FROM {{}} GROUP BY o",
+        "SELECT DISTINCT s, o FROM {}",
+        pushed=True,
+    )
+    queries = (
         "SELECT o, max(i) FROM {} WHERE x > 3 GROUP BY o",
         "SELECT k, sum(i), max(s) FROM {} GROUP BY k",
         "SELECT o, avg(b) FROM {} GROUP BY o",
         "SELECT s, count(DISTINCT i) FROM {} GROUP BY s",
-    ):
-        answer = ask(query)
-        assert (answer.found, answer.pushed) == (answer.expected, False)
+    )
+    check(ask, *queries, pushed=False)
 
 
 def test_few_bytes_are_aggregated_by_spark(sql: Sql, ask: Ask) -> None:
     made(sql, NATIVE["append"])
-    answer = ask("SELECT o, sum(i), max(s) FROM {} GROUP BY o")
-    assert (answer.found, answer.pushed) == (answer.expected, False)
+    check(ask, "SELECT o, sum(i), max(s) FROM {} GROUP BY o", pushed=False)
 
 
-def test_partitions_are_groups_whose_number_is_known(sql: Sql, ask: Ask, eager: None) -> None:
+def test_partitions_are_groups_whose_number_is_known(sql: Sql, ask: Ask, workers_aggregate: None) -> None:
     sql(f"CREATE TABLE t ({COLUMNS}) PARTITIONED BY (s) TBLPROPERTIES ('write-only'='true')")
     sql(f"INSERT INTO t {ROWS.format(0, 90)}")
     sql("ALTER TABLE t RENAME COLUMN i TO j")
-    for query in (
+    queries = (
         "SELECT s, sum(j), max(b) FROM {} GROUP BY s",
         "SELECT s, o, sum(j) FROM {} WHERE s = 'ä1' GROUP BY s, o",
-    ):
-        answer = ask(query)
-        assert (answer.found, answer.pushed) == (answer.expected, True)
+    )
+    check(ask, *queries, pushed=True)

@@ -23,7 +23,7 @@ from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.java.connector import Ident, View
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from paimon_sql.spark.jvm.proxy import Proxy, knowing
+from paimon_sql.spark.jvm.proxy import Proxy, answers_of, knowing
 from paimon_sql.spark.procedures.procedure import load_procedure
 
 
@@ -218,4 +218,4 @@ class CatalogProxy(Namespaces, TableDefinitions, Views, Routines):
     def in_jvm(self) -> JavaObject:
         """The catalog as it is registered with Spark, which asks for its name again and again."""
         methods = (self.name, self.toString, self.hashCode, self.defaultNamespace, self.tableStateOptionKeys)
-        return knowing(self, self.jvm.java_map({method.__name__: method() for method in methods}))
+        return knowing(self, answers_of(self.jvm, *methods))

@@ -70,8 +70,7 @@ class Tables(CatalogPart):
 
     def opened(self, ident: Ident, *context: object) -> TableInterface:
         """The Python object of a table, which `loadTable` returns."""
-        told = options.informative(context)
-        return self._or_no_table(ident, lambda: self._load(ident, *told), told)
+        return self._or_no_table(ident, lambda: self._load(ident, *context), context)
 
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         found = self.opened(ident)
@@ -95,7 +94,7 @@ class Tables(CatalogPart):
         except errors.InvalidInputError as error:
             # Spark asks the catalog first, also for files such as text.`/some/path`.
             raise errors.NoSuchTableError(str(error), name=ident.name()) from None
-        found = self._open(identifier, ident, *context)
+        found = self._open(identifier, ident, *options.informative(context))
         cached_tables.remember(found, (self.catalog.name, *self._name_parts(ident, identifier)))
         return found
 

@@ -130,7 +130,8 @@ _INTERPRETED = f"""
             scala.jdk.javaapi.CollectionConverters.asScala(columns).toSeq());
     }}"""
 _ROWS = f"""
-    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, String zone, boolean few) {{
+    public static {_ROW}[] rows(scala.collection.Iterator batches, {_STRUCT} schema, boolean few) {{
+        String zone = {SETTINGS}.get().sessionLocalTimeZone();
         scala.collection.Iterator rows =
             {_CONVERTERS}$.MODULE$.fromBatchIterator(batches, schema, zone, false, false, null);
         {EXPRESSIONS}.UnsafeProjection copier =
@@ -143,7 +144,7 @@ _ROWS = f"""
 _ROWS_OF_MESSAGE = f"""
     public static {_ROW}[] ofMessage(byte[] message, {_STRUCT} schema, boolean few) {{
         scala.collection.Iterator one = scala.collection.Iterator$.MODULE$.single(message);
-        return rows(one, schema, {SETTINGS}.get().sessionLocalTimeZone(), few);
+        return rows(one, schema, few);
     }}"""
 _CALL_BYTES = 64 << 10
 """Maximum bytes that pass through a call of Py4J, which encodes them as text; more cross faster by a file."""
@@ -186,8 +187,7 @@ def _converted(jvm: Jvm, batch: pa.RecordBatch, struct: StructType) -> Sequence[
         file.flush()
         # PySpark passes local data in the same way.
         messages = jvm.static("org.apache.spark.sql.api.python.PythonSQLUtils", "readArrowStreamFromFile")(file.name)
-        zone = jvm.settings.sessionLocalTimeZone()
-        return cast("Sequence[InternalRow]", _converter(jvm, "rows")(messages, struct, zone, few))
+        return cast("Sequence[InternalRow]", _converter(jvm, "rows")(messages, struct, few))
 
 
 def _converter(jvm: Jvm, method: str) -> JavaMethod:

@@ -37,10 +37,8 @@ def keep_freed_memory() -> None:
         return
     os.environ.setdefault(_PURGE_DELAY, str(_HOUR))
     if sys.platform == "linux" and os.environ.keys().isdisjoint(_GLIBCS):
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-        if mallopt is not None:
-            mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
-            mallopt(_TRIM_THRESHOLD, _GIBIBYTE)
+        _call_glibc("mallopt", _MMAP_THRESHOLD, _LARGE_BLOCK)
+        _call_glibc("mallopt", _TRIM_THRESHOLD, _GIBIBYTE)
 
 
 @dataclass
@@ -61,10 +59,15 @@ class ResidentLimit:
         import pyarrow as pa
 
         pa.default_memory_pool().release_unused()
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+        _call_glibc("malloc_trim", 0)
         self.bytes = max(self.bytes, _resident_bytes() + _GIBIBYTE // 4)
+
+
+def _call_glibc(name: str, *arguments: int) -> None:
+    """Call a function that other C libraries lack; nothing there."""
+    function = getattr(ctypes.CDLL(None), name, None)
+    if function is not None:
+        function(*arguments)
 
 
 def _resident_bytes() -> int:

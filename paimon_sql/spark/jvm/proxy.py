@@ -77,10 +77,15 @@ def knowing(proxy: Proxy, known: Mapping[str, object]) -> JavaObject:
 
     Args:
         proxy: the proxy, of which the JVM knows that it is equal to itself.
-        known: a ``java.util.Map`` from the names of methods without parameters to what they always return.
+        known: what methods without parameters always return (`answers_of`).
     """
     made: JavaObject = _python_objects(proxy.jvm, "knowing")(proxy, known)
     return made
+
+
+def answers_of(jvm: Jvm, *methods: Callable[[], object]) -> Mapping[str, object]:
+    """What methods of a proxy return now, as a ``java.util.Map`` by their names."""
+    return jvm.java_map({method.__name__: method() for method in methods})
 
 
 def _python_objects(jvm: Jvm, method: str) -> JavaMethod:

@@ -14,7 +14,7 @@ from paimon_sql.spark.conversion.references import hidden_columns
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
-from paimon_sql.spark.jvm.proxy import knowing
+from paimon_sql.spark.jvm.proxy import answers_of, knowing
 from paimon_sql.spark.options import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe, split_size
@@ -79,7 +79,7 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     def _known(self) -> Mapping[str, object]:
         methods = (self.name, self.toString, self.capabilities, self.columns, self.constraints, self.partitioning)
-        return self.jvm.java_map({method.__name__: method() for method in methods})
+        return answers_of(self.jvm, *methods)
 
     def _is_like(self, other: SchemaTable) -> bool:
         # The plan of the other table may be cached; it must have the snapshot that this table would read now.

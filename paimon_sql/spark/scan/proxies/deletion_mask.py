@@ -108,11 +108,12 @@ class MaskColumn(ABC):
 
     Attributes:
         field: the column.
-        is_enough: whether the bits follow from the column alone, so that all scans can share the filter's condition.
+        in_batches: whether it is for a reader that returns batches. The bits then follow from the column alone, so that
+            all scans can share the filter's condition.
     """
 
     field: ClassVar[FieldJson]
-    is_enough: ClassVar[bool]
+    in_batches: ClassVar[bool]
 
     @abstractmethod
     def rows(self, mask: DeletionMask, paths: Sequence[str]) -> Sequence[InternalRow]:
@@ -135,7 +136,7 @@ class BitsColumn(MaskColumn):
     """
 
     field = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
-    is_enough = True
+    in_batches = True
 
     def rows(self, mask: DeletionMask, paths: Sequence[str]) -> Sequence[InternalRow]:
         return binary_rows(mask.jvm, [mask.bits.get(path, b"") for path in paths])
@@ -158,7 +159,7 @@ class NumberColumn(MaskColumn):
     """
 
     field = {"name": "__paimon_dead_rows", "type": "integer", "nullable": False, "metadata": {}}
-    is_enough = False
+    in_batches = False
     mask: DeletionMask
     found: JavaObject
 
@@ -195,6 +196,10 @@ class MaskedScanProxy(NativeScanProxy):
 
     def readSchema(self) -> StructType:
         return self.jvm.struct(_with_mask_columns(self.columns, self.structs, self.mask_column.field))
+
+    @cached_property
+    def _is_columnar(self) -> bool:
+        return self.mask_column.in_batches
 
     def _constant_columns(self) -> StructType:
         return self.jvm.struct(struct_of([self.mask_column.field]))

@@ -94,7 +94,7 @@ class DeletedRowFilter(PlanRule):
             column = _attribute(self.jvm, mask.field)
             return column, self._is_live(mask.bits(self.jvm, column))
 
-        return self.jvm.constant("condition of live rows", made) if mask.is_enough else made()
+        return self.jvm.constant("condition of live rows", made) if mask.in_batches else made()
 
     def _masked(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
         if not isinstance(scan, PlannedScanProxy) or not isinstance(scan.native_twin, MaskedScanProxy):

@@ -16,6 +16,7 @@ from paimon_sql.format.schema.system_fields import LEVEL, SEQUENCE_NUMBER, VALUE
 from paimon_sql.storage.data_files.live_files import partition_row
 from paimon_sql.storage.data_files.lsm_tree import Section, SortedRun
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
+from paimon_sql.storage.file_formats.base import BATCH_ROWS
 from paimon_sql.storage.merge.lookup_levels import merges_by_level, up_to_date
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
@@ -42,7 +43,6 @@ def read_merged(
                 yield from _in_batches(rows)
 
 
-_BATCH_ROWS = 65_536
 _FEW_ROWS = 4096
 """Copying so many rows takes less time than the steps that a batch goes through."""
 
@@ -51,7 +51,7 @@ def _in_batches(rows: pa.Table) -> list[pa.RecordBatch]:
     """The rows in batches that are not tiny, as the chunks are of which a condition left few rows."""
     chunks = max((column.num_chunks for column in rows.columns), default=0)
     whole = rows.combine_chunks() if len(rows) < chunks * _FEW_ROWS else rows
-    return list(whole.to_batches(max_chunksize=_BATCH_ROWS))
+    return list(whole.to_batches(max_chunksize=BATCH_ROWS))
 
 
 def current_windows(
